@@ -1,0 +1,1 @@
+"""Layouts, ownerships and instruction tables: pure values that import nothing but the standard library."""
