@@ -1,0 +1,345 @@
+"""The proof domain: bit-vector expressions over thread, block and base addresses.
+
+Expressions are hash-consed, so that equal ones are the same object. Loaded values and
+floating-point results stay structural: a load is a leaf that keeps its address, a rounding is a
+named function of its operand. Where such opaque values are shifted, masked and merged into words,
+the word is kept as a concatenation of untouched pieces, and a claim about it falls apart into one
+claim about each piece's address: solvers never see a memory or a floating-point function.
+
+>>> d = BitVectors()
+>>> thread = d.variable("thread", 5)
+>>> address = d.multiply(d.extend(thread, 5, 64, False), d.constant(4, 64), 64)
+>>> low, high = d.load(address, 16), d.function("cvt.rn.bf16.f32", [d.load(address, 32)], 16)
+>>> word = d.bit_or(
+...     d.shift_left(d.extend(high, 16, 32, False), d.constant(16, 32), 32),
+...     d.extend(low, 16, 32, False),
+...     32,
+... )
+>>> [(piece.operator, piece.width) for piece in pieces(word)]
+[('load', 16), ('function', 16)]
+>>> evaluate([address], {"thread": 3})
+[12]
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from tylo.layouts.errors import PtxError
+
+
+class Expression:
+    """A node: `operator` (an SMT-LIB one where there is one), `operands`, and the result's width.
+
+    `attribute` is the value of a constant, the name of a variable or function, or the low bit of
+    an extraction. `opaque` says that the value depends on memory.
+    """
+
+    __slots__ = ("attribute", "opaque", "operands", "operator", "width")
+
+    def __init__(
+        self, operator: str, attribute: int | str, operands: tuple[Expression, ...], width: int
+    ) -> None:
+        self.operator = operator
+        self.attribute = attribute
+        self.operands = operands
+        self.width = width
+        self.opaque: bool = operator in ("load", "function") or any(o.opaque for o in operands)
+
+    @property
+    def value(self) -> int | None:
+        """The number that a constant is."""
+        return self.attribute if isinstance(self.attribute, int) and not self.operands else None
+
+
+def pieces(expression: Expression) -> tuple[Expression, ...]:
+    """The parts of a concatenation, least significant first; anything else is its own piece."""
+    return expression.operands if expression.operator == "concat" else (expression,)
+
+
+def _signed(value: int, width: int) -> int:
+    return value - (value >> (width - 1) << width)
+
+
+# How each operator acts on plain numbers; operands and results are in [0, 2^width).
+_FOLD: Mapping[str, Callable[..., int]] = {
+    "bvadd": lambda w, a, b: (a + b) % (1 << w),
+    "bvsub": lambda w, a, b: (a - b) % (1 << w),
+    "bvmul": lambda w, a, b: (a * b) % (1 << w),
+    "bvudiv": lambda w, a, b: a // b if b else (1 << w) - 1,
+    "bvurem": lambda w, a, b: a % b if b else a,
+    "bvand": lambda w, a, b: a & b,
+    "bvor": lambda w, a, b: a | b,
+    "bvxor": lambda w, a, b: a ^ b,
+    "bvshl": lambda w, a, b: (a << b) % (1 << w) if b < w else 0,
+    "bvlshr": lambda w, a, b: a >> b if b < w else 0,
+    "bvashr": lambda w, a, b: (_signed(a, w) >> min(b, w - 1)) % (1 << w),
+    "=": lambda w, a, b: int(a == b),
+    "bvult": lambda w, a, b: int(a < b),
+    "bvslt": lambda w, a, b: int(_signed(a, w) < _signed(b, w)),
+}
+# Right operands that leave the left one as it is, and those that decide the result alone.
+_NEUTRAL = {"bvadd": 0, "bvsub": 0, "bvor": 0, "bvxor": 0, "bvshl": 0, "bvlshr": 0, "bvashr": 0}
+_COMMUTATIVE = frozenset({"bvadd", "bvmul", "bvand", "bvor", "bvxor", "="})
+
+
+class BitVectors:
+    """The `Domain` of expressions; one instance owns its nodes."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[tuple[Any, ...], Expression] = {}
+
+    def _node(
+        self, operator: str, attribute: int | str, operands: tuple[Expression, ...], width: int
+    ) -> Expression:
+        key = (operator, attribute, width, *map(id, operands))
+        if key not in self._nodes:
+            self._nodes[key] = Expression(operator, attribute, operands, width)
+        return self._nodes[key]
+
+    def constant(self, value: int, width: int) -> Expression:
+        return self._node("constant", value % (1 << width), (), width)
+
+    def variable(self, name: str, width: int) -> Expression:
+        return self._node("variable", name, (), width)
+
+    def load(self, address: Expression, width: int) -> Expression:
+        """The initial content of memory at an address."""
+        return self._node("load", "", (address,), width)
+
+    def function(self, name: str, operands: list[Expression], width: int) -> Expression:
+        return self._node("function", name, tuple(operands), width)
+
+    def _binary(self, operator: str, left: Expression, right: Expression, width: int) -> Expression:
+        if left.width != width or right.width != width:
+            raise PtxError(f"{operator} of {left.width} and {right.width} bits at width {width}")
+        result = 1 if operator in ("=", "bvult", "bvslt") else width
+        a, b = left.value, right.value
+        if a is not None and b is not None:
+            return self.constant(_FOLD[operator](width, a, b), result)
+        if a is not None and operator in _COMMUTATIVE:
+            left, right, a, b = right, left, b, a
+        if b is not None and _NEUTRAL.get(operator) == b:
+            return left
+        if operator == "bvadd" and b is not None and left.operator == "bvadd":
+            inner = left.operands[1].value
+            if inner is not None:
+                return self._binary(
+                    "bvadd", left.operands[0], self.constant(inner + b, width), width
+                )
+        return self._node(operator, "", (left, right), result)
+
+    def add(self, left: Expression, right: Expression, width: int) -> Expression:
+        return self._merge("bvadd", left, right, width) or self._binary("bvadd", left, right, width)
+
+    def subtract(self, left: Expression, right: Expression, width: int) -> Expression:
+        return self._binary("bvsub", left, right, width)
+
+    def multiply(self, left: Expression, right: Expression, width: int) -> Expression:
+        return self._binary("bvmul", left, right, width)
+
+    def multiply_high(
+        self, left: Expression, right: Expression, width: int, signed: bool
+    ) -> Expression:
+        wide = 2 * width
+        product = self.multiply(
+            self.extend(left, width, wide, signed), self.extend(right, width, wide, signed), wide
+        )
+        return self.extract(product, width, width)
+
+    def divide(self, left: Expression, right: Expression, width: int) -> Expression:
+        """Unsigned division."""
+        return self._binary("bvudiv", left, right, width)
+
+    def remainder(self, left: Expression, right: Expression, width: int) -> Expression:
+        """Unsigned remainder."""
+        return self._binary("bvurem", left, right, width)
+
+    def bit_and(self, left: Expression, right: Expression, width: int) -> Expression:
+        for value, other in ((left.value, right), (right.value, left)):
+            if value == 0:
+                return self.constant(0, width)
+            if value == (1 << width) - 1:
+                return other
+        return self._merge("bvand", left, right, width) or self._binary("bvand", left, right, width)
+
+    def bit_or(self, left: Expression, right: Expression, width: int) -> Expression:
+        return self._merge("bvor", left, right, width) or self._binary("bvor", left, right, width)
+
+    def bit_xor(self, left: Expression, right: Expression, width: int) -> Expression:
+        return self._merge("bvxor", left, right, width) or self._binary("bvxor", left, right, width)
+
+    def shift_left(self, value: Expression, amount: Expression, width: int) -> Expression:
+        count = amount.value
+        if value.opaque and count is not None:
+            count = min(count, width)
+            kept = [] if count == width else [self.extract(value, 0, width - count)]
+            return self._concatenation([self.constant(0, count)] * (count > 0) + kept)
+        return self._binary("bvshl", value, amount, width)
+
+    def shift_right(
+        self, value: Expression, amount: Expression, width: int, signed: bool
+    ) -> Expression:
+        count = amount.value
+        if value.opaque and count is not None and not signed:
+            count = min(count, width)
+            kept = [] if count == width else [self.extract(value, count, width - count)]
+            return self._concatenation(kept + [self.constant(0, count)] * (count > 0))
+        return self._binary("bvashr" if signed else "bvlshr", value, amount, width)
+
+    def extend(self, value: Expression, width: int, to: int, signed: bool) -> Expression:
+        if to == width:
+            return value
+        if value.value is not None:
+            number = _signed(value.value, width) if signed else value.value
+            return self.constant(number, to)
+        if signed:
+            return self._node("sign_extend", "", (value,), to)
+        return self._concatenation([value, self.constant(0, to - width)])
+
+    def extract(self, value: Expression, low: int, width: int) -> Expression:
+        if low == 0 and width == value.width:
+            return value
+        if value.value is not None:
+            return self.constant(value.value >> low, width)
+        if value.operator == "extract":
+            return self.extract(value.operands[0], int(value.attribute) + low, width)
+        if value.operator == "concat":
+            found, start = [], 0
+            for piece in value.operands:
+                first, last = max(low, start), min(low + width, start + piece.width)
+                if first < last:
+                    found.append(self.extract(piece, first - start, last - first))
+                start += piece.width
+            return self._concatenation(found)
+        if value.operator == "ite" and value.opaque:
+            condition, chosen, otherwise = value.operands
+            return self.select(
+                condition,
+                self.extract(chosen, low, width),
+                self.extract(otherwise, low, width),
+                width,
+            )
+        return self._node("extract", low, (value,), width)
+
+    def concatenate(self, parts: list[Expression], widths: list[int]) -> Expression:
+        return self._concatenation(parts)
+
+    def _concatenation(self, parts: Iterable[Expression]) -> Expression:
+        flat: list[Expression] = []
+        for part in itertools.chain.from_iterable(map(pieces, parts)):
+            last = flat[-1] if flat else None
+            if last is not None and last.value is not None and part.value is not None:
+                both = last.value | part.value << last.width
+                flat[-1] = self.constant(both, last.width + part.width)
+            elif (
+                last is not None
+                and last.operator == part.operator == "extract"
+                and last.operands == part.operands
+                and int(last.attribute) + last.width == part.attribute
+            ):
+                flat[-1] = self.extract(
+                    last.operands[0], int(last.attribute), last.width + part.width
+                )
+            else:
+                flat.append(part)
+        if len(flat) == 1:
+            return flat[0]
+        return self._node("concat", "", tuple(flat), sum(part.width for part in flat))
+
+    def _merge(
+        self, operator: str, left: Expression, right: Expression, width: int
+    ) -> Expression | None:
+        """A word made of opaque pieces, where each bit comes from one side alone."""
+        if not (left.opaque or right.opaque):
+            return None
+        cuts = sorted({*_boundaries(left), *_boundaries(right)})
+        merged = []
+        for low, high in itertools.pairwise(cuts):
+            size = high - low
+            a, b = self.extract(left, low, size), self.extract(right, low, size)
+            if a.value is not None:
+                a, b = b, a
+            if b.value == 0:
+                merged.append(b if operator == "bvand" else a)
+            elif operator == "bvand" and b.value == (1 << size) - 1:
+                merged.append(a)
+            else:
+                return None
+        return self._concatenation(merged)
+
+    def equal(self, left: Expression, right: Expression, width: int) -> Expression:
+        return self.constant(1, 1) if left is right else self._binary("=", left, right, width)
+
+    def less(self, left: Expression, right: Expression, width: int, signed: bool) -> Expression:
+        return self._binary("bvslt" if signed else "bvult", left, right, width)
+
+    def select(
+        self, condition: Expression, chosen: Expression, otherwise: Expression, width: int
+    ) -> Expression:
+        if condition.value is not None:
+            return chosen if condition.value else otherwise
+        if chosen is otherwise:
+            return chosen
+        return self._node("ite", "", (condition, chosen, otherwise), width)
+
+
+def _boundaries(value: Expression) -> set[int]:
+    """Bit positions where pieces meet, and where runs of a constant's bits do."""
+    found, start = {0, value.width}, 0
+    for piece in pieces(value):
+        found.add(start)
+        if piece.value is not None:
+            change = piece.value ^ piece.value << 1
+            found |= {start + bit for bit in range(piece.width) if change >> bit & 1}
+        start += piece.width
+    return found
+
+
+def order(roots: Iterable[Expression]) -> list[Expression]:
+    """Every node below the roots, operands first."""
+    seen: set[int] = set()
+    result: list[Expression] = []
+    stack = [(root, False) for root in roots]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            result.append(node)
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.append((node, True))
+            stack.extend((operand, False) for operand in node.operands)
+    return result
+
+
+def evaluate(roots: list[Expression], values: Mapping[str, int]) -> list[int]:
+    """The numbers that expressions without opaque parts have where each variable has a value."""
+    found: dict[int, int] = {}
+    for node in order(roots):
+        found[id(node)] = _number(node, values, [found[id(operand)] for operand in node.operands])
+    return [found[id(root)] for root in roots]
+
+
+def _number(node: Expression, values: Mapping[str, int], operands: list[int]) -> int:
+    match node.operator:
+        case "constant":
+            return int(node.attribute)
+        case "variable":
+            return values[str(node.attribute)]
+        case "extract":
+            return operands[0] >> int(node.attribute) & ((1 << node.width) - 1)
+        case "sign_extend":
+            return _signed(operands[0], node.operands[0].width) % (1 << node.width)
+        case "ite":
+            return operands[1] if operands[0] else operands[2]
+        case "concat":
+            value, start = 0, 0
+            for operand, piece in zip(operands, node.operands, strict=True):
+                value |= operand << start
+                start += piece.width
+            return value
+        case operator if operator in _FOLD:
+            return _FOLD[operator](node.operands[0].width, *operands)
+    raise PtxError(f"the value depends on memory through {node.operator}")

@@ -1,0 +1,132 @@
+"""An effect's side of the proof: its offsets as bit-vectors, and what holds of the effect alone.
+
+Terms are over the integers, bit-vectors are modulo 2^64. The two agree because the range of every
+subterm is computed first: it must fit, and whatever is divided or xored must not be negative.
+
+>>> from tylo.layouts.terms import name
+>>> extent({"thread": 32, "block": 2**31 - 1}, name("block") * 512 + name("thread") * 4)
+(0, 1099511626876)
+>>> extent({"thread": 32}, (name("thread") - 1) // 4)
+Traceback (most recent call last):
+tylo.layouts.errors.ClaimError: thread - 1 may be -1; divide and xor what is never negative
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tylo.layouts.errors import ClaimError
+from tylo.layouts.terms import Integer, evaluate, show
+from tylo.proofs.effects import Effect
+from tylo.proofs.ptx.bitvector import BitVectors, Expression
+
+_LIMIT = 2**63
+
+
+def extent(sizes: Mapping[str, int], term: Integer) -> tuple[int, int]:
+    """Bounds of a term whose names run from 0 up to, not including, their size."""
+    if isinstance(term, int):
+        return term, term
+    if term.operator == "name":
+        return 0, sizes[term.operands[0]] - 1
+    left, right = (extent(sizes, operand) for operand in term.operands)
+    if term.operator in ("div", "mod", "xor"):
+        for operand, (low, _) in zip(term.operands, (left, right), strict=True):
+            if low < 0:
+                raise ClaimError(
+                    f"{show(operand)} may be {low}", hint="divide and xor what is never negative"
+                )
+    if term.operator in ("div", "mod") and right[0] == 0:
+        raise ClaimError(f"{show(term)} may divide by zero", hint="divide by a positive constant")
+    match term.operator:
+        case "+":
+            low, high = left[0] + right[0], left[1] + right[1]
+        case "-":
+            low, high = left[0] - right[1], left[1] - right[0]
+        case "*":
+            corners = [a * b for a in left for b in right]
+            low, high = min(corners), max(corners)
+        case "div":
+            low, high = left[0] // right[1], left[1] // right[0]
+        case "mod":
+            low, high = 0, min(left[1], right[1] - 1)
+        case _:
+            low, high = 0, (1 << max(left[1].bit_length(), right[1].bit_length())) - 1
+    if low < -_LIMIT or high >= _LIMIT:
+        raise ClaimError(f"{show(term)} may leave 64 bits", hint="state fewer blocks")
+    return low, high
+
+
+def sizes(effect: Effect) -> dict[str, int]:
+    """How many values each name in an effect's terms has."""
+    return {"thread": effect.threads, "block": effect.maximum_blocks}
+
+
+def expression(
+    domain: BitVectors, variables: Mapping[str, Expression], term: Integer
+) -> Expression:
+    """The term in 64 bits; check its `extent` first."""
+    if isinstance(term, int):
+        return domain.constant(term, 64)
+    if term.operator == "name":
+        variable = variables[term.operands[0]]
+        return domain.extend(variable, variable.width, 64, False)
+    left, right = (expression(domain, variables, operand) for operand in term.operands)
+    operation = {
+        "+": domain.add,
+        "-": domain.subtract,
+        "*": domain.multiply,
+        "div": domain.divide,
+        "mod": domain.remainder,
+        "xor": domain.bit_xor,
+    }[term.operator]
+    return operation(left, right, 64)
+
+
+def written_once(effect: Effect, buffer: str) -> str:
+    """Why one block does not write its share of a buffer exactly once; empty when it does.
+
+    Block zero's stores are enumerated, all of them: every thread, every store. They must start at
+    multiples of their width, meet without gap or overlap, and fill the share exactly. That the
+    other blocks do the same in theirs is a separate, symbolic obligation.
+
+    >>> from tylo.layouts.terms import name
+    >>> from tylo.proofs.effects import Buffer, Part, Store
+    >>> part = Part(32, "move", "x", name("thread") * 4)
+    >>> buffers = (Buffer("x", "in", 32, 32, 4), Buffer("y", "out", 32, 32, 4))
+    >>> def copy(offset):
+    ...     return Effect("copy", 32, buffers, (Store("y", offset, (part,)),))
+    >>> written_once(copy((name("thread") ^ 5) * 4), "y")
+    ''
+    >>> written_once(copy(name("thread") // 2 * 4), "y")
+    'thread 1, store 0 writes y+0, which thread 0, store 0 writes too'
+    """
+    declared = effect.buffer(buffer)
+    writes = sorted(
+        (
+            int(evaluate(store.offset, {"thread": thread, "block": 0})),
+            thread,
+            index,
+            store.bits // 8,
+        )
+        for index, store in enumerate(effect.stores)
+        if store.buffer == buffer
+        for thread in range(effect.threads)
+    )
+    position, writer = 0, ""
+    for offset, thread, index, size in writes:
+        who = f"thread {thread}, store {index}"
+        if offset % size:
+            return f"{who} writes {size} bytes at {buffer}+{offset}"
+        if offset < 0:
+            return f"{who} writes {buffer}{offset}"
+        if offset < position:
+            return f"{who} writes {buffer}+{offset}, which {writer} writes too"
+        if offset > position:
+            return f"nobody writes {buffer}+{position}"
+        position, writer = offset + size, who
+    if position < declared.bytes_per_block:
+        return f"nobody writes {buffer}+{position}"
+    if position > declared.bytes_per_block:
+        return f"{writer} writes beyond the {declared.bytes_per_block} bytes of its block"
+    return ""

@@ -1,0 +1,95 @@
+"""Moves, conversions, memory and control flow (PTX ISA 9.7.9, 9.7.12).
+
+The entries with an action touch memory or the order of execution: whoever executes carries them
+out. `cvta` between the generic and the global space changes nothing, since the global window is
+the identity (PTX ISA 9.7.9.20).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tylo.proofs.ptx.opcodes.domain import Domain
+from tylo.proofs.ptx.opcodes.table import Form, Opcode
+from tylo.proofs.ptx.program import TYPES
+
+_WORDS = ("b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64", "pred")
+_INTEGERS = tuple(f"{kind}{width}" for kind in "us" for width in (8, 16, 32, 64))
+_STORED = (*_INTEGERS, "b8", "b16", "b32", "b64", "f32", "f64")
+_LOADS = {
+    "cop": ("ca", "cg", "cs", "lu", "cv"),
+    "prefetch": ("L2::64B", "L2::128B", "L2::256B"),
+    "vec": ("v2", "v4"),
+    "type": _STORED,
+}
+_STORES = {"cop": ("wb", "cg", "cs", "wt"), "vec": ("v2", "v4"), "type": _STORED}
+
+
+def _convert(d: Domain[Any], f: Form, a: Any) -> Any:
+    source, result = f.chosen["atype"], f.chosen["dtype"]
+    if TYPES[result] <= TYPES[source]:
+        return d.extract(a, 0, TYPES[result])
+    return d.extend(a, TYPES[source], TYPES[result], source[0] == "s")
+
+
+def _round(d: Domain[Any], f: Form, a: Any) -> Any:
+    return d.function(f"cvt.rn.{f.chosen['dtype']}.f32", [a], 16)
+
+
+def _round_pair(d: Domain[Any], f: Form, a: Any, b: Any) -> Any:
+    """The first source becomes the upper half."""
+    half = f"cvt.rn.{f.chosen['dtype'].removesuffix('x2')}.f32"
+    return d.concatenate([d.function(half, [b], 16), d.function(half, [a], 16)], [16, 16])
+
+
+def _pack(d: Domain[Any], f: Form, a: list[Any]) -> Any:
+    return d.concatenate(a, [f.width // len(a)] * len(a))
+
+
+def _unpack(count: int) -> Any:
+    def unpack(d: Domain[Any], f: Form, a: Any) -> list[Any]:
+        part = f.width // count
+        return [d.extract(a, index * part, part) for index in range(count)]
+
+    return unpack
+
+
+MOVEMENT = (
+    Opcode("mov.type  d, a", "9.7.9.3", {"type": _WORDS}, lambda d, f, a: a),
+    Opcode("mov.type  d, a*2:half", "9.7.9.4", {"type": ("b16", "b32", "b64")}, _pack),
+    Opcode("mov.type  d, a*4:quarter", "9.7.9.4", {"type": ("b32", "b64")}, _pack),
+    Opcode("mov.type  d*2:half, a", "9.7.9.4", {"type": ("b16", "b32", "b64")}, _unpack(2)),
+    Opcode("mov.type  d*4:quarter, a", "9.7.9.4", {"type": ("b32", "b64")}, _unpack(4)),
+    Opcode("cvta.to.global.u64  d:u64, a:u64", "9.7.9.20", {}, lambda d, f, a: a),
+    Opcode("cvta.global.u64  d:u64, a:u64", "9.7.9.20", {}, lambda d, f, a: a),
+    Opcode(
+        "cvt.dtype.atype  d~:dtype, a~:atype",
+        "9.7.9.21",
+        {"dtype": _INTEGERS, "atype": _INTEGERS},
+        _convert,
+    ),
+    Opcode("cvt.rn.dtype.f32  d:dtype, a:f32", "9.7.9.21", {"dtype": ("bf16", "f16")}, _round),
+    Opcode(
+        "cvt.rn.dtype.f32  d:dtype, a:f32, b:f32",
+        "9.7.9.21",
+        {"dtype": ("bf16x2", "f16x2")},
+        _round_pair,
+    ),
+)
+
+MEMORY = (
+    Opcode("ld.param.type  d~, [a]", "9.7.9.8", {"type": _STORED}, action="parameter"),
+    Opcode(
+        "ld{.weak}.global{.cop}{.nc}{.prefetch}{.vec}.type  d~*, [a]",
+        "9.7.9.8",
+        _LOADS,
+        action="load",
+    ),
+    Opcode("st{.weak}.global{.cop}{.vec}.type  [a], b~*", "9.7.9.11", _STORES, action="store"),
+)
+
+CONTROL = (
+    Opcode("bra{.uni}  t:label", "9.7.12.3", {}, action="branch"),
+    Opcode("ret{.uni}", "9.7.12.6", {}, action="return"),
+    Opcode("exit", "9.7.12.7", {}, action="return"),
+)

@@ -1,0 +1,195 @@
+"""How an opcode is written down, and how an instruction finds its entry.
+
+A `syntax` is a line as the PTX ISA prints it. Segments in braces are optional, segments listed in
+`choices` stand for any of their alternatives, and all others are literal:
+
+>>> add = Opcode("add.type  d, a, b", "9.7.1.1", {"type": ("u32", "s32")})
+>>> form = add.match("add.s32")
+>>> form.chosen, form.width, form.signed
+({'type': 's32'}, 32, True)
+>>> add.match("add.f32") is None
+True
+
+Each operand has the width of ``.type`` unless a mark follows it: ``d:wide`` is twice as wide,
+``a:half`` and ``a:quarter`` are narrower, ``d:pred`` is a predicate, ``b:u32`` has that type,
+``d:dtype`` that of another chosen segment, ``d*`` is a vector as long as ``.vec`` says and ``d*2``
+one of two. A register may be wider than a ``d~`` or ``a~`` operand: loads, stores and conversions
+extend and truncate (PTX ISA 9.4.1). ``[a]`` is an address, ``d|p`` a result and the predicate
+beside it, ``lut:immediate`` an integer constant and ``t:label`` a label.
+
+`semantics(domain, form, *sources)` returns the destination's value or, for `multiple` results, one
+for each. Instructions that touch more than registers have an `action` in place of semantics, which
+whoever executes carries out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from tylo.proofs.ptx.program import TYPES, Address, Instruction, Pair, Vector
+
+# What a semantics function takes besides the domain depends on its operands: any callable.
+Semantics: TypeAlias = Callable[..., Any]
+
+_OPERAND = re.compile(
+    r"(?P<address>\[)?(?P<name>\w+)\]?(?P<loose>~)?(?P<vector>\*\d?)?"
+    r"(?P<pair>\|p)?(?::(?P<mark>\w+))?$"
+)
+# Marks that scale the instruction's type: numerator and denominator.
+_SCALED = {"wide": (2, 1), "half": (1, 2), "quarter": (1, 4)}
+
+
+@dataclass(frozen=True, slots=True)
+class OperandKind:
+    """One operand of a syntax line: its name, and how wide it is."""
+
+    name: str
+    mark: str
+    vector: str
+    loose: bool
+    address: bool
+    pair: bool
+
+    @property
+    def destination(self) -> bool:
+        """Destinations are named d, p or q; all others are sources."""
+        return self.name in ("d", "p", "q")
+
+
+@dataclass(frozen=True)
+class Opcode:
+    """An instruction of the PTX ISA: syntax, section, alternatives, meaning."""
+
+    syntax: str
+    section: str
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    semantics: Semantics | None = None
+    action: str = ""
+
+    @cached_property
+    def operands(self) -> tuple[OperandKind, ...]:
+        """The operands of the syntax line, in order."""
+        _, _, text = self.syntax.partition(" ")
+        kinds = []
+        for item in filter(None, (part.strip() for part in text.split(","))):
+            match = _OPERAND.match(item)
+            assert match, f"malformed syntax {self.syntax!r}"
+            kinds.append(
+                OperandKind(
+                    match["name"],
+                    match["mark"] or "type",
+                    match["vector"] or "",
+                    bool(match["loose"]),
+                    bool(match["address"]),
+                    bool(match["pair"]),
+                )
+            )
+        return tuple(kinds)
+
+    @cached_property
+    def _segments(self) -> tuple[tuple[str, bool], ...]:
+        head = self.syntax.split(" ")[0]
+        return tuple(
+            (name, bool(brace)) for brace, name in re.findall(r"(\{?)\.?([\w:]+)\}?", head)
+        )
+
+    @property
+    def mnemonic(self) -> str:
+        """The first segment, by which entries are found."""
+        return self._segments[0][0]
+
+    def match(self, mnemonic: str) -> Form | None:
+        """The form of a written mnemonic, or `None` when the syntax does not allow it."""
+        written = mnemonic.split(".")
+        chosen: dict[str, str] = {}
+        for name, optional in self._segments:
+            if written and written[0] in self.choices.get(name, (name,)):
+                segment = written.pop(0)
+                if name in self.choices:
+                    chosen[name] = segment
+            elif not optional:
+                return None
+        return None if written else Form(self, mnemonic, chosen)
+
+
+@dataclass(frozen=True)
+class Form:
+    """An opcode with every alternative chosen."""
+
+    opcode: Opcode
+    mnemonic: str
+    chosen: Mapping[str, str]
+
+    @property
+    def type(self) -> str:
+        """The instruction type: the segment called ``.type``."""
+        return self.chosen["type"]
+
+    @property
+    def width(self) -> int:
+        """The width of the instruction type in bits."""
+        return TYPES[self.type]
+
+    @property
+    def signed(self) -> bool:
+        """Whether the instruction type is a signed integer."""
+        return self.type[0] == "s"
+
+    @property
+    def count(self) -> int:
+        """The number of elements that ``.vec`` asks for."""
+        return int(self.chosen.get("vec", "v1")[1:])
+
+    def operand_type(self, kind: OperandKind) -> str:
+        """The type of one operand, or of one element of a vector operand."""
+        if kind.mark in _SCALED:
+            numerator, denominator = _SCALED[kind.mark]
+            return f"{self.type[0]}{self.width * numerator // denominator}"
+        return self.chosen.get(kind.mark, kind.mark)
+
+    def operand_width(self, kind: OperandKind) -> int:
+        """The width of `operand_type` in bits."""
+        return TYPES[self.operand_type(kind)]
+
+    def operand_count(self, kind: OperandKind) -> int:
+        """How many elements a vector operand has; zero says that it is a scalar."""
+        if not kind.vector:
+            return 0
+        if kind.vector == "*":
+            return self.count if "vec" in self.chosen else 0
+        return int(kind.vector[1:])
+
+
+def find(table: Iterable[Opcode], instruction: Instruction) -> Form:
+    """The form of an instruction; raises `PtxError` naming its line when no entry covers it."""
+    for opcode in table:
+        form = opcode.match(instruction.mnemonic)
+        if form is not None and _operands_fit(form, instruction):
+            return form
+    raise instruction.error(
+        "the opcode table does not cover this instruction",
+        hint="known forms: "
+        + (
+            ", ".join(
+                opcode.syntax.split(" ")[0]
+                for opcode in table
+                if opcode.mnemonic == instruction.mnemonic.split(".")[0]
+            )
+            or "none of this name"
+        ),
+    )
+
+
+def _operands_fit(form: Form, instruction: Instruction) -> bool:
+    kinds = form.opcode.operands
+    return len(kinds) == len(instruction.operands) and all(
+        isinstance(operand, Address) == kind.address
+        and isinstance(operand, Pair) == kind.pair
+        and (len(operand.elements) if isinstance(operand, Vector) else 0)
+        == form.operand_count(kind)
+        for kind, operand in zip(kinds, instruction.operands, strict=True)
+    )

@@ -1,0 +1,86 @@
+"""Where the bits of a stored word come from, against what the contract says.
+
+A word is cut where the contract's parts meet. Each cut must be a load, or the named conversion of
+a load; then its address is compared. What is neither violates the contract wherever it is
+selected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tylo.proofs.effects import Part, Store
+from tylo.proofs.ptx.bitvector import Expression, pieces
+from tylo.proofs.ptx.scene import Scene
+from tylo.proofs.ptx.symbolic import Access
+
+Compared = tuple[str, Expression, "Expression | str", "Expression | str"]
+
+
+def part_obligations(scene: Scene, access: Access, store: Store) -> Iterator[Compared]:
+    """For each alternative of each part: its name, the violation, what is found and wanted."""
+    domain, always = scene.domain, scene.domain.constant(1, 1)
+    assert access.value is not None
+    if access.bits != store.bits:
+        yield "width", always, f"{access.bits} bits", f"{store.bits} bits"
+        return
+    low = 0
+    for index, part in enumerate(store.parts):
+        bits = domain.extract(access.value, low, part.bits)
+        low += part.bits
+        label = f"part {index}"
+        for guard, value in _alternatives(scene, bits, always):
+            if part.conversion == "move":
+                yield from _moved(scene, label, guard, value, part)
+            elif value.operator == "function" and value.attribute == part.conversion:
+                for inner, source in _alternatives(scene, value.operands[0], guard):
+                    yield from _moved(scene, label, inner, source, part)
+            else:
+                yield label, guard, _describe(value), str(part)
+
+
+def _alternatives(
+    scene: Scene, value: Expression, guard: Expression
+) -> Iterator[tuple[Expression, Expression]]:
+    """The values that selections choose from, each with the condition that it is chosen."""
+    if value.operator == "ite" and not value.operands[0].opaque:
+        domain = scene.domain
+        condition, chosen, otherwise = value.operands
+        refused = domain.bit_xor(condition, domain.constant(1, 1), 1)
+        yield from _alternatives(scene, chosen, domain.bit_and(guard, condition, 1))
+        yield from _alternatives(scene, otherwise, domain.bit_and(guard, refused, 1))
+    else:
+        yield guard, value
+
+
+def _moved(
+    scene: Scene, label: str, guard: Expression, value: Expression, part: Part
+) -> Iterator[Compared]:
+    """Every piece of the value is a load, or whole bytes of one, from where the part lies."""
+    domain, start = scene.domain, 0
+    for piece in pieces(value):
+        for inner, leaf in _alternatives(scene, piece, guard):
+            low = int(leaf.attribute) if leaf.operator == "extract" else 0
+            load = leaf.operands[0] if leaf.operator == "extract" else leaf
+            if load.operator != "load" or low % 8 or start % 8 or value.width != part.source_bits:
+                yield label, inner, _describe(leaf), str(part)
+                continue
+            found = domain.add(load.operands[0], domain.constant(low // 8, 64), 64)
+            wanted = domain.add(
+                scene.address(part.buffer, part.offset), domain.constant(start // 8, 64), 64
+            )
+            equal = domain.equal(found, wanted, 64)
+            differ = domain.bit_xor(equal, domain.constant(1, 1), 1)
+            yield label, domain.bit_and(inner, differ, 1), found, wanted
+        start += piece.width
+
+
+def _describe(value: Expression) -> str:
+    """A value in words, one level deep."""
+    if value.operator == "function":
+        return f"{value.attribute}({', '.join(operand.operator for operand in value.operands)})"
+    if value.value is not None:
+        return f"the constant {value.value}"
+    if value.operator == "concat":
+        return " : ".join(_describe(piece) for piece in reversed(value.operands))
+    return f"{value.operator} of {value.width} bits"
