@@ -1,1 +1,86 @@
-"""Layouts, ownerships and instruction tables: pure values that import nothing but the standard library."""
+"""Layouts, ownerships and instruction tables: pure values, imported with the standard library."""
+
+from tylo.layouts.algebra.coalesce import coalesce
+from tylo.layouts.algebra.complement import complement
+from tylo.layouts.algebra.composition import composition
+from tylo.layouts.algebra.divide import Predicate, in_bounds, logical_divide
+from tylo.layouts.algebra.injective import collision, is_injective
+from tylo.layouts.errors import LayoutError, NotationError
+from tylo.layouts.int_tuple import (
+    IntTuple,
+    compatible,
+    congruent,
+    crd2crd,
+    crd2idx,
+    depth,
+    elem_scale,
+    flatten,
+    has_none,
+    idx2crd,
+    inner_product,
+    is_int,
+    is_tuple,
+    prefix_product,
+    product,
+    rank,
+    shape_div,
+    signum,
+    slice_,
+    tuple_max,
+    unflatten,
+    weakly_congruent,
+)
+from tylo.layouts.layout import (
+    Layout,
+    as_layout,
+    cosize,
+    is_layout,
+    make_layout,
+    size,
+    slice_and_offset,
+)
+from tylo.layouts.notation import parse, parse_int_tuple
+
+__all__ = [
+    "IntTuple",
+    "Layout",
+    "LayoutError",
+    "NotationError",
+    "Predicate",
+    "as_layout",
+    "coalesce",
+    "collision",
+    "compatible",
+    "complement",
+    "composition",
+    "congruent",
+    "cosize",
+    "crd2crd",
+    "crd2idx",
+    "depth",
+    "elem_scale",
+    "flatten",
+    "has_none",
+    "idx2crd",
+    "in_bounds",
+    "inner_product",
+    "is_injective",
+    "is_int",
+    "is_layout",
+    "is_tuple",
+    "logical_divide",
+    "make_layout",
+    "parse",
+    "parse_int_tuple",
+    "prefix_product",
+    "product",
+    "rank",
+    "shape_div",
+    "signum",
+    "size",
+    "slice_",
+    "slice_and_offset",
+    "tuple_max",
+    "unflatten",
+    "weakly_congruent",
+]
