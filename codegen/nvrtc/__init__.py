@@ -106,8 +106,8 @@ def compile(
     translation = translate(source, name, every_option)
     if not translation.succeeded:
         raise CompileError(
-            f"{compiler.name} refused {name} for {target.name} ({translation.result})\n"
-            + explain(translation.log, name, source, translation.ptx),
+            explain(translation.log, name, source, translation.ptx)
+            + f"\n{compiler.name} refused {name} for {target.name} ({translation.result})",
             hint=way_out(f"{translation.result} {translation.log}"),
         )
     if not translation.cubin:

@@ -29,7 +29,7 @@ _ASSEMBLER = re.compile(
 
 _WAYS_OUT = (
     (
-        "cannot open source file",
+        "open source file",
         "NVRTC comes without headers: use built-in type names, declare what else is needed in the "
         "source (a tensor map is an opaque struct of 128 bytes aligned to 64), or pass -I folders",
     ),
@@ -77,7 +77,7 @@ def explain(log: str, name: str, source: str, ptx: str) -> str:
 def way_out(text: str) -> str:
     """The hint for the first known cause in `text`, or nothing.
 
-    >>> way_out('k.cu(1): catastrophic error: cannot open source file "stdint.h"')[:28]
+    >>> way_out('k.cu(1): catastrophic error: could not open source file "stdint.h"')[:28]
     'NVRTC comes without headers:'
     """
     return next((hint for cause, hint in _WAYS_OUT if cause in text), "")

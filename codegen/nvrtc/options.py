@@ -45,7 +45,7 @@ def checked_options(architecture: str, options: Sequence[str]) -> tuple[str, ...
                 "--fmad=false --std=c++17",
             )
     for folder in include_folders(options):
-        if not Path(folder).is_dir():
+        if not folder or not Path(folder).is_dir():
             raise CompileError(
                 f"the include folder {folder!r} does not exist",
                 hint="NVRTC would ignore it without a word; correct the path, or drop quotes "
