@@ -11,8 +11,8 @@ puts it back:
 >>> fragment = gather(matrix, C)
 >>> fragment.data.shape
 (32, 4)
->>> float(fragment.data[5, 2]) == matrix[9, 2]
-True
+>>> float(fragment.data[5, 2]), float(matrix[9, 2])
+(74.0, 74.0)
 >>> bool((scatter(fragment) == matrix).all())
 True
 
@@ -92,7 +92,7 @@ def gather(matrix: NDArray[Any], ownership: Ownership) -> Fragment:
             f"a matrix of shape {matrix.shape} for a tile of {ownership.shape}",
             hint=f"the last {axes} extents are {', '.join(ownership.axis_names)}",
         )
-    return Fragment(matrix[(..., *indices(ownership))], ownership)
+    return Fragment(matrix[_trailing(indices(ownership))], ownership)
 
 
 def scatter(fragment: Fragment) -> NDArray[Any]:
@@ -108,24 +108,29 @@ def scatter(fragment: Fragment) -> NDArray[Any]:
     owned = numpy.zeros(shape, dtype=bool)
     owned[where] = True
     if not owned.all():
-        missing = tuple(int(entry) for entry in numpy.argwhere(~owned)[0])
+        missing = tuple(numpy.argwhere(~owned)[0].tolist())
         raise OwnershipError(
             "an element of the tile has no owner",
             hint="scatter needs an ownership that covers its tile",
             witness=missing,
         )
     matrix = numpy.zeros(data.shape[:-2] + shape, dtype=data.dtype)
-    matrix[(..., *where)] = data
-    held = matrix[(..., *where)]
+    matrix[_trailing(where)] = data
+    held = matrix[_trailing(where)]
     differs = (held != data) & ~((held != held) & (data != data))
     if differs.any():
-        thread, value = (int(entry) for entry in numpy.argwhere(differs)[0][-2:])
+        thread, value = numpy.argwhere(differs)[0][-2:].tolist()
         raise OwnershipError(
             f"replicas of one element differ: thread {thread} value {value} disagrees",
             hint="make the replicas equal before scattering",
             witness=tuple(int(part[thread, value]) for part in where),
         )
     return matrix
+
+
+def _trailing(where: tuple[NDArray[numpy.int64], ...]) -> tuple[Any, ...]:
+    """An index of the last axes, whatever batch axes come before."""
+    return (Ellipsis, *where)
 
 
 def _concrete_sizes(ownership: Ownership) -> tuple[int, int]:

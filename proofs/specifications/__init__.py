@@ -1,0 +1,87 @@
+"""Named specifications: what each primitive is claimed to do, regenerated from its name alone.
+
+Checking a bundle never trusts the claims it carries. The manifest names a specification and its
+parameters; this module turns them back into claims and into the effect that the PTX must have.
+
+>>> pack = specification("pack_operand_a", {"atom": "mma.m16n8k16.bf16"})
+>>> len(pack.claims), len(pack.effect.stores)
+(7, 4)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from tylo.layouts.atoms import atom
+from tylo.layouts.errors import GenerationError
+from tylo.proofs.claims import Claim
+from tylo.proofs.effects import Effect
+from tylo.proofs.specifications import adjacent_atoms, pack_operand_a
+
+Parameters = Mapping[str, int | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Specification:
+    """A primitive's theorem, its claims, and the effect of its kernel."""
+
+    name: str
+    parameters: Parameters
+    theorem: str
+    claims: tuple[Claim, ...]
+    effect: Effect
+
+
+def _pack_operand_a(parameters: Parameters) -> Specification:
+    tile = pack_tile(parameters)
+    normal: dict[str, int | str] = {
+        "atom": tile.atom.name,
+        "repeats_m": tile.repeats_m,
+        "pairs": tile.pairs,
+        "warps_m": tile.warps_m,
+    }
+    return Specification(
+        "pack_operand_a",
+        MappingProxyType(normal),
+        adjacent_atoms.theorem(tile.atom),
+        adjacent_atoms.claims(tile.atom),
+        pack_operand_a.effect(tile),
+    )
+
+
+def pack_tile(parameters: Parameters) -> pack_operand_a.PackTile:
+    """The tile that a packing specification's parameters describe."""
+    known = {"atom", "repeats_m", "pairs", "warps_m"}
+    for unknown in parameters.keys() - known:
+        raise GenerationError(
+            f"pack_operand_a has no parameter {unknown!r}", hint=f"use {', '.join(sorted(known))}"
+        )
+
+    def count(label: str) -> int:
+        given = parameters.get(label, 1)
+        if isinstance(given, int):
+            return given
+        raise GenerationError(f"{label} is {given!r}", hint="give a whole number from 1")
+
+    return pack_operand_a.PackTile(
+        atom(str(parameters.get("atom", ""))),
+        repeats_m=count("repeats_m"),
+        pairs=count("pairs"),
+        warps_m=count("warps_m"),
+    )
+
+
+SPECIFICATIONS: Mapping[str, Callable[[Parameters], Specification]] = MappingProxyType(
+    {"pack_operand_a": _pack_operand_a}
+)
+
+
+def specification(name: str, parameters: Parameters) -> Specification:
+    """The specification of that name, or `GenerationError` naming those there are."""
+    if name not in SPECIFICATIONS:
+        raise GenerationError(
+            f"no specification {name!r}", hint=f"there are: {', '.join(SPECIFICATIONS)}"
+        )
+    return SPECIFICATIONS[name](parameters)
