@@ -102,8 +102,8 @@ def obligations(ptx_text: str, effect: Effect) -> list[Obligation]:
             )
     for position, access in enumerate(stores):
         result += _store(scene, access, pairing.get(position))
-    for position, access in enumerate(loads):
-        result += _inside(scene, access, f"load {position}", _guess(scene, access, "in"))
+    for position, (access, buffer) in enumerate(zip(loads, _sources(scene, loads), strict=True)):
+        result += _inside(scene, access, f"load {position}", buffer)
     return result
 
 
@@ -138,14 +138,16 @@ def _sample(scene: Scene) -> Iterator[dict[str, int]]:
                 yield scene.point(thread, block)
 
 
-def _guess(scene: Scene, access: Access, direction: str) -> Buffer | None:
-    """The buffer that an access most often lies in at sample points."""
-    votes: Counter[str] = Counter()
+def _sources(scene: Scene, loads: Sequence[Access]) -> list[Buffer | None]:
+    """The input buffer that each load most often lies in at sample points."""
+    votes: list[Counter[str]] = [Counter() for _ in loads]
+    roots = [access.address for access in loads]
     for point in _sample(scene):
-        found = scene.place(evaluate([access.address], point)[0])
-        if found and found[0].direction == direction:
-            votes[found[0].name] += 1
-    return scene.effect.buffer(votes.most_common(1)[0][0]) if votes else None
+        for count, address in zip(votes, evaluate(roots, point), strict=True):
+            found = scene.place(address)
+            if found and found[0].direction == "in":
+                count[found[0].name] += 1
+    return [scene.effect.buffer(max(v, key=lambda name: v[name])) if v else None for v in votes]
 
 
 def _contract(scene: Scene) -> Iterator[Obligation]:

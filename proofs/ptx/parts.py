@@ -58,6 +58,9 @@ def _moved(
 ) -> Iterator[Compared]:
     """Every piece of the value is a load, or whole bytes of one, from where the part lies."""
     domain, start = scene.domain, 0
+    if not value.opaque:
+        yield label, guard, _describe(value), str(part)
+        return
     for piece in pieces(value):
         for inner, leaf in _alternatives(scene, piece, guard):
             low = int(leaf.attribute) if leaf.operator == "extract" else 0

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tylo.proofs.effects import Effect, assumptions
+from tylo.proofs.ptx import inprocess
 from tylo.proofs.ptx.bitvector import Expression, evaluate
 from tylo.proofs.ptx.obligations import Obligation, obligations
 
@@ -80,7 +81,7 @@ class Validation:
         return assumptions(self.effect)
 
 
-def validate(ptx_text: str, effect: Effect, *, solve: Solve) -> Validation:
+def validate(ptx_text: str, effect: Effect, *, solve: Solve = inprocess.solve) -> Validation:
     """The verdict on every obligation; raises `PtxError` for PTX outside what is covered."""
     stated = obligations(ptx_text, effect)
     # Obligations that come to the same script are asked once.

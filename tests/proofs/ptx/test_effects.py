@@ -1,0 +1,97 @@
+"""Effects refuse what they cannot mean, and survive a round trip through JSON."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from tylo.layouts.errors import ClaimError
+from tylo.layouts.terms import name
+from tylo.proofs.effects import (
+    Buffer,
+    Effect,
+    Part,
+    Store,
+    effect_from_json,
+    effect_to_json,
+)
+
+THREAD, BLOCK = name("thread"), name("block")
+SOURCE, TARGET = Buffer("x", "in", 32, 64, 8), Buffer("y", "out", 32, 32, 4)
+PART = Part(16, "cvt.rn.f16.f32", "x", (BLOCK * 64 + THREAD) * 4)
+STORE = Store("y", (BLOCK * 32 + THREAD) * 4, (PART, PART))
+EFFECT = Effect("k", 32, (SOURCE, TARGET), (STORE,))
+
+
+def test_json_round_trip_is_canonical(kernels: Any) -> None:
+    for effect in (EFFECT, kernels.Pack(2, 2, 4).effect()):
+        text = json.dumps(effect_to_json(effect), sort_keys=True)
+        again = effect_from_json(json.loads(text))
+        assert again == effect
+        assert json.dumps(effect_to_json(again), sort_keys=True) == text
+        assert "." not in "".join(c for c in text if c in "0123456789.") or "cvt.rn" in text
+
+
+@pytest.mark.parametrize(
+    ("build", "reason"),
+    [
+        (lambda: Buffer("x", "inout", 32, 1, 4), "direction"),
+        (lambda: Buffer("x", "in", 12, 1, 4), "12 bits"),
+        (lambda: Buffer("x", "in", 32, 0, 4), "0 elements"),
+        (lambda: Buffer("x", "in", 32, 1, 6), "alignment 6"),
+        (lambda: Part(16, "cvt.rz.bf16.f32", "x", 0), "unknown conversion"),
+        (lambda: Part(32, "cvt.rn.bf16.f32", "x", 0), "yields 16 bits"),
+        (lambda: Part(24, "move", "x", 0), "24 bits"),
+        (lambda: Part(16, "cvt.rn.bf16.f32", "x", name("lane") * 4), "mentions lane"),
+        (lambda: Store("y", 0, (PART, PART, PART)), "48 bits"),
+        (lambda: Store("y", name("warp"), (PART, PART)), "mentions warp"),
+        (lambda: Effect("k", 1025, (SOURCE, TARGET), (STORE,)), "1025 threads"),
+        (lambda: Effect("k", 32, (SOURCE, TARGET), (STORE,), 2**31), "2147483648 blocks"),
+        (lambda: Effect("k", 32, (SOURCE, SOURCE), ()), "share a name"),
+        (lambda: Effect("k", 32, (SOURCE,), (STORE,)), "no buffer 'y'"),
+        (lambda: Effect("k", 32, (SOURCE, TARGET), (Store("x", 0, (PART, PART)),)), "other way"),
+    ],
+)
+def test_refusals_name_the_rule(build: Any, reason: str) -> None:
+    with pytest.raises(ClaimError, match=reason):
+        build()
+
+
+def test_every_malformed_field_is_refused() -> None:
+    good = effect_to_json(EFFECT)
+    cases = 0
+
+    def spoil(node: Any, path: tuple[Any, ...]) -> None:
+        nonlocal cases
+        keys = node.keys() if isinstance(node, dict) else range(len(node))
+        for key in list(keys):
+            child = node[key]
+            if key == "offset":
+                continue  # terms have their own reader, tested with the terms
+            if isinstance(child, dict | list):
+                spoil(child, (*path, key))
+            for wrong in (None, True, 1.5, "nonsense", -1):
+                bad = copy.deepcopy(good)
+                place: Any = bad
+                for step in path:
+                    place = place[step]
+                if wrong == "nonsense" and key in ("entry", "name"):
+                    continue
+                place[key] = wrong
+                with pytest.raises(ClaimError):
+                    effect_from_json(bad)
+                cases += 1
+            if isinstance(node, dict):
+                bad = copy.deepcopy(good)
+                place = bad
+                for step in path:
+                    place = place[step]
+                del place[key]
+                with pytest.raises(ClaimError):
+                    effect_from_json(bad)
+
+    spoil(good, ())
+    assert cases > 80
