@@ -64,12 +64,13 @@ class Input:
         return math.prod((mode.size for mode in self.modes), start=1)
 
     def digits(self, index: Any) -> Iterator[tuple[Mode, Any]]:
-        """Each mode with the digit of `index` that drives it."""
+        """Each mode with the digit of `index` that drives it; modes of size 1 have none."""
+        modes = [mode for mode in self.modes if not (isinstance(mode.size, int) and mode.size == 1)]
         below: Integer = 1
-        for position, mode in enumerate(self.modes):
+        for position, mode in enumerate(modes):
             digit = index if below == 1 else index // below
             # The top digit needs no remainder: the index is below the input's size.
-            yield mode, (digit if position == len(self.modes) - 1 else digit % mode.size)
+            yield mode, (digit if position == len(modes) - 1 else digit % mode.size)
             below = below * mode.size
 
 

@@ -8,6 +8,7 @@ of the accumulator and stores what it owns of the operand.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,21 +83,22 @@ class PackTile:
             for word in range(4)
         )
 
-    def accumulator_offset(self, thread: Any, value: int, repeat_m: int, atom_n: int) -> Any:
-        """Where in the row-major tile the accumulator's element lies, in elements."""
+    def owner(self, thread: Any) -> dict[str, Any]:
+        """Lane and warp of a thread of the block."""
         tile = accumulator_tile(self.atom, self.repeats_m, self.pairs, self.warps_m)
-        where = tile(
-            **tile.split(tile.threads, thread), value=value, repeat_m=repeat_m, repeat_n=atom_n
-        )
-        return self._offset(where)
+        return tile.split(tile.threads, thread)
 
-    def operand_offset(self, thread: Any, word: int, repeat_m: int, pair: int) -> Any:
-        """Where in the row-major tile the low half of a packed word lies, in elements."""
+    def accumulator_offset(
+        self, owner: Mapping[str, Any], value: int, repeat_m: int, atom_n: int
+    ) -> Any:
+        """Where in the row-major tile an owner's accumulator element lies, in elements."""
+        tile = accumulator_tile(self.atom, self.repeats_m, self.pairs, self.warps_m)
+        return self._offset(tile(**owner, value=value, repeat_m=repeat_m, repeat_n=atom_n))
+
+    def operand_offset(self, owner: Mapping[str, Any], word: int, repeat_m: int, pair: int) -> Any:
+        """Where in the row-major tile the low half of an owner's word lies, in elements."""
         tile = operand_tile(self.atom, self.repeats_m, self.pairs, self.warps_m)
-        where = tile(
-            **tile.split(tile.threads, thread), value=2 * word, repeat_m=repeat_m, repeat_k=pair
-        )
-        return self._offset(where)
+        return self._offset(tile(**owner, value=2 * word, repeat_m=repeat_m, repeat_k=pair))
 
     def _offset(self, where: tuple[Any, ...]) -> Any:
         row, column = where
@@ -105,7 +107,7 @@ class PackTile:
 
 def effect(tile: PackTile) -> Effect:
     """The stores of the packing kernel for `tile`, and where each half comes from."""
-    thread, block = name("thread"), name("block")
+    block, owner = name("block"), tile.owner(name("thread"))
     conversion = f"cvt.rn.{tile.atom.operand('A').dtype}.f32"
     start = block * tile.elements
     stores = []
@@ -113,9 +115,9 @@ def effect(tile: PackTile) -> Effect:
         parts = []
         for half in (0, 1):
             atom_n, value = exchange(word, half, pair)
-            source = tile.accumulator_offset(thread, value, repeat, atom_n)
+            source = tile.accumulator_offset(owner, value, repeat, atom_n)
             parts.append(Part(16, conversion, "accumulator", (start + source) * 4))
-        target = tile.operand_offset(thread, word, repeat, pair)
+        target = tile.operand_offset(owner, word, repeat, pair)
         stores.append(Store("words", (start + target) * 2, tuple(parts)))
     return Effect(
         entry=ENTRY,
