@@ -1,7 +1,8 @@
 """Launching: what is refused beforehand, what happens without a driver, and one real kernel.
 
 Without a GPU the device is a model that follows the documented calls: memory is host memory at
-addresses of its own, and a kernel is a Python function over addresses. It shows what the launcher
+addresses of its own, a kernel is a Python function over addresses, and everything that is queued on
+the stream happens when the stream is waited for, not before. It shows what the launcher
 does with its arguments; that the real calls behave so is for the tests marked `gpu`.
 """
 
@@ -71,7 +72,8 @@ class Model:
         self.shared_attribute = 0
         self.failing = ""
         self.CUfunction_attribute = Attribute
-        stream = SimpleNamespace(handle="stream", sync=lambda: None)
+        self.queue: list[Callable[[], object]] = []
+        stream = SimpleNamespace(handle="stream", sync=self._sync)
         self.device = SimpleNamespace(
             name="Model 9000",
             compute_capability=Capability(9, 0),
@@ -95,7 +97,11 @@ class Model:
 
     def _launch(self, stream: Any, config: Any, kernel: Any, *values: Any) -> None:
         self.launches.append(config)
-        self.kernel(*values)
+        self.queue.append(lambda: self.kernel(*values))
+
+    def _sync(self) -> None:
+        while self.queue:
+            self.queue.pop(0)()
 
     def _status(self, name: str) -> tuple[Status]:
         failed = name == self.failing
@@ -105,15 +111,15 @@ class Model:
         return Status.CUDA_SUCCESS, 13010
 
     def cuMemcpyHtoDAsync(self, to: int, host: int, size: int, stream: str) -> tuple[Status]:
-        ctypes.memmove(to, host, size)
+        self.queue.append(lambda: ctypes.memmove(to, host, size))
         return self._status("cuMemcpyHtoDAsync")
 
     def cuMemcpyDtoHAsync(self, host: int, source: int, size: int, stream: str) -> tuple[Status]:
-        ctypes.memmove(host, source, size)
+        self.queue.append(lambda: ctypes.memmove(host, source, size))
         return self._status("cuMemcpyDtoHAsync")
 
     def cuMemsetD8Async(self, to: int, byte: int, size: int, stream: str) -> tuple[Status]:
-        ctypes.memset(to, byte, size)
+        self.queue.append(lambda: ctypes.memset(to, byte, size))
         return self._status("cuMemsetD8Async")
 
     def cuKernelSetAttribute(
@@ -164,6 +170,17 @@ def test_a_strided_input_is_copied_in_its_own_order(model: Model) -> None:
         .launch("k", 1, 1, [Input(strided), Output((4,), numpy.float32), numpy.int32(4)])
     )
     assert doubled.tolist() == [0, 4, 8, 12]
+
+
+def test_copies_of_strided_inputs_live_until_the_stream_is_drained(model: Model) -> None:
+    def subtract(a: int, b: int, y: int) -> None:
+        at(y, numpy.float32, 4)[:] = at(a, numpy.float32, 4) - at(b, numpy.float32, 4)
+
+    model.kernel, model.sizes = subtract, [8, 8, 8]
+    a = numpy.arange(8, dtype=numpy.float32)
+    inputs = [Input(a[::2]), Input(a[1::2])]
+    (y,) = Device().load(b"", "sm_90").launch("k", 1, 1, [*inputs, Output(4, numpy.float32)])
+    assert y.tolist() == [-1] * 4
 
 
 def test_outputs_keep_their_shape_and_order(model: Model) -> None:
