@@ -1,0 +1,38 @@
+"""What can be generated, by name: the CUDA text of each primitive and of its generated tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from tylo.codegen.pack_operand_a.cuda_tests import CudaTest, cuda_tests
+
+from tylo.codegen.pack_operand_a.source import kernel_source
+from tylo.layouts.errors import GenerationError
+from tylo.proofs.specifications import Parameters, pack_tile
+
+
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    """How the text of a primitive and of its tests is made from a specification's parameters."""
+
+    source: Callable[[Parameters], str]
+    tests: Callable[[Parameters], tuple[CudaTest, ...]]
+
+
+PRIMITIVES: Mapping[str, Primitive] = MappingProxyType(
+    {
+        "pack_operand_a": Primitive(
+            source=lambda parameters: kernel_source(pack_tile(parameters)),
+            tests=lambda parameters: cuda_tests(pack_tile(parameters)),
+        )
+    }
+)
+
+
+def primitive(name: str) -> Primitive:
+    """The generator of a primitive, or `GenerationError` naming those there are."""
+    if name not in PRIMITIVES:
+        raise GenerationError(f"no primitive {name!r}", hint=f"there are: {', '.join(PRIMITIVES)}")
+    return PRIMITIVES[name]

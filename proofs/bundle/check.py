@@ -1,0 +1,164 @@
+"""Checking a bundle without trusting who made it.
+
+The manifest names a specification. From that name alone the claims and the effect are made again;
+the bundle's certificate must be about exactly those claims, and the independent checker must accept
+it; the claims are exported to SMT solvers; and every PTX file must have exactly that effect. What
+cannot be regenerated here (a cubin) has its digest and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tylo.proofs.solvers import SOLVERS, solve, solve_claims
+
+from tylo.layouts.errors import PtxError, TyloError
+from tylo.proofs.bundle.folder import Bundle
+from tylo.proofs.bundle.manifest import CERTIFICATE, EFFECT, KERNEL
+from tylo.proofs.certificate import certificate_from_bytes
+from tylo.proofs.claims import Claim, canonical_json
+from tylo.proofs.effects import Effect, assumptions, effect_to_json
+from tylo.proofs.ptx.validate import Validation, validate
+from tylo.proofs.specifications import Specification, specification
+
+HOLDS, FAILS, UNDECIDED, DIGEST_ONLY = "holds", "fails", "undecided", "digest only"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was checked: what, by whom, and what came out."""
+
+    subject: str
+    checker: str
+    verdict: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        reason = f": {self.detail}" if self.detail else ""
+        return f"{self.verdict}: {self.subject} ({self.checker}){reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Everything that was checked about a bundle, and the PTX obligations per architecture."""
+
+    specification: Specification | None
+    checks: tuple[Check, ...]
+    validations: tuple[tuple[str, Validation], ...]
+
+    @property
+    def verdict(self) -> str:
+        """`fails` before `undecided` before `holds`."""
+        found = {check.verdict for check in self.checks}
+        return FAILS if FAILS in found else UNDECIDED if UNDECIDED in found else HOLDS
+
+
+def check_bundle(bundle: Bundle) -> Checked:
+    """Every verdict about a bundle whose digests already hold."""
+    manifest = bundle.manifest
+    try:
+        stated = specification(manifest.specification, manifest.parameters)
+    except TyloError as reason:
+        return Checked(None, (Check("specification", "manifest", FAILS, str(reason)),), ())
+    checks = [
+        *_stated_as_specified(bundle, stated),
+        *_certificate(bundle, stated),
+        *_solvers(stated.claims),
+    ]
+    validations = []
+    for architecture in manifest.architectures:
+        verdicts, validation = _ptx(bundle, stated.effect, architecture)
+        checks += verdicts
+        if validation is not None:
+            validations.append((architecture, validation))
+    for path in sorted(bundle.files):
+        if path.startswith(("cubin/", "tests/")) or path == KERNEL:
+            checks.append(Check(path, "digest", DIGEST_ONLY, "--rebuild makes it again"))
+    return Checked(stated, tuple(checks), tuple(validations))
+
+
+def _stated_as_specified(bundle: Bundle, stated: Specification) -> Iterator[Check]:
+    """What the manifest and the effect file say is what the specification says."""
+    manifest = bundle.manifest
+    same = dict(manifest.parameters) == dict(stated.parameters)
+    yield _compared("parameters", "specification", same, "not in their normal form")
+    same = manifest.assumptions == assumptions(stated.effect)
+    yield _compared("assumptions", "specification", same, "the manifest states others")
+    expected = (canonical_json(effect_to_json(stated.effect)) + "\n").encode()
+    same = bundle.files.get(EFFECT) == expected
+    yield _compared(EFFECT, "specification", same, "not the effect of this specification")
+    for path, needed in _needed(manifest.architectures).items():
+        if path not in bundle.files:
+            yield Check(path, "manifest", FAILS, f"missing: {needed}")
+
+
+def _needed(architectures: tuple[str, ...]) -> dict[str, str]:
+    needed = {KERNEL: "the source", CERTIFICATE: "the certificate", EFFECT: "the effect"}
+    for architecture in architectures:
+        needed[f"ptx/{architecture}.ptx"] = f"the PTX for {architecture}"
+        needed[f"cubin/{architecture}.cubin"] = f"the machine code for {architecture}"
+    if not architectures:
+        needed["ptx/"] = "a bundle is about at least one architecture"
+    return needed
+
+
+def _certificate(bundle: Bundle, stated: Specification) -> Iterator[Check]:
+    """The certificate proves exactly the specification's claims, says the independent checker."""
+    content = bundle.files.get(CERTIFICATE, b"")
+    try:
+        certificate = certificate_from_bytes(content)
+        verdicts = certificate.check()
+    except TyloError as reason:
+        yield Check(CERTIFICATE, "schema", FAILS, str(reason))
+        return
+    same = (
+        certificate.specification == stated.name
+        and dict(certificate.parameters) == dict(stated.parameters)
+        and certificate.theorem == stated.theorem
+    )
+    yield _compared("theorem", "specification", same, "the certificate is about something else")
+    expected = [claim.id for claim in stated.claims]
+    same = [claim.id for claim in certificate.claims] == expected
+    yield _compared(
+        "claims", "specification", same, "the certificate proves other claims than these"
+    )
+    for verdict in verdicts:
+        outcome = HOLDS if verdict.accepted else FAILS
+        yield Check(f"claim {verdict.name}", "checker", outcome, verdict.reason)
+
+
+def _solvers(claims: tuple[Claim, ...]) -> Iterator[Check]:
+    """Each solver on each claim, exported without the certificate's digits."""
+    outcomes = {"holds": HOLDS, "fails": FAILS}
+    for solver in SOLVERS:
+        for claim, verdict in zip(claims, solve_claims(claims, solver), strict=True):
+            yield Check(f"claim {claim.name}", solver, outcomes.get(verdict, UNDECIDED), verdict)
+
+
+def _ptx(
+    bundle: Bundle, effect: Effect, architecture: str
+) -> tuple[list[Check], Validation | None]:
+    """The PTX for one architecture has exactly the effect."""
+    path = f"ptx/{architecture}.ptx"
+    if path not in bundle.files:
+        return [], None
+    text = bundle.text(path)
+    if f".target {architecture}\n" not in text:
+        return [Check(path, "target", FAILS, f"it is not for {architecture}")], None
+    try:
+        validation = validate(text, effect, solve=solve)
+    except PtxError as reason:
+        return [Check(path, "PTX", FAILS, str(reason))], None
+    total = len(validation.verdicts)
+    if validation.failures:
+        detail = f"{len(validation.failures)} of {total} obligations: {validation.failures[0]}"
+        return [Check(path, "PTX", FAILS, detail)], validation
+    if validation.undecided:
+        detail = f"{len(validation.undecided)} of {total} obligations: {validation.undecided[0]}"
+        return [Check(path, "PTX", UNDECIDED, detail)], validation
+    return [Check(path, "PTX", HOLDS, f"{total} obligations")], validation
+
+
+def _compared(subject: str, by: str, same: bool, otherwise: str) -> Check:
+    return Check(subject, by, HOLDS) if same else Check(subject, by, FAILS, otherwise)
