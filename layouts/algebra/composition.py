@@ -29,22 +29,28 @@ Cost: extents of `B` times breaks of `A`, whatever the size of the domain.
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, overload
 
 from tylo.layouts.algebra.breaks import Breaks, first_difference, slope_and_breaks, straight_run
 from tylo.layouts.algebra.coalesce import by_profile, from_modes, merged
 from tylo.layouts.errors import LayoutError
 from tylo.layouts.int_tuple import IntTuple, flatten, show, unflatten
 from tylo.layouts.layout import Layout, trusted
+from tylo.layouts.swizzle import ComposedLayout, Swizzle, make_swizzle_layout
 
 Pieces = list[tuple[int, int, int]]  # extent, step in A's index, step in A's offset
 
 
-def composition(a: Layout, b: Any) -> Layout:
+@overload
+def composition(a: Layout, b: Any) -> Layout: ...
+@overload
+def composition(a: ComposedLayout | Swizzle, b: Any) -> ComposedLayout: ...
+def composition(a: Any, b: Any) -> Any:
     """`A` after `B`: the layout `R` with `R(c) == A(B(c))`.
 
     `b` is a layout; an integer or shape entry means the compact layout over it; None leaves `A`
     whole; a tuple is applied mode by mode, with the remaining modes of `A` left as they are.
+    `a` may also be a swizzle, with a layout `b`, or a `ComposedLayout`; the result then is one.
 
     Raises `LayoutError` with a coordinate of `B` when no layout over `B`'s shape is `A` after
     `B`, or when `B` has a negative index.
@@ -56,12 +62,22 @@ def composition(a: Layout, b: Any) -> Layout:
     >>> print(composition(a, (None, 4)))
     (12,4):(59,13)
     """
+    if isinstance(a, Layout):
+        return _of_layout(a, b)
+    if isinstance(a, ComposedLayout):
+        return ComposedLayout(a.outer, a.offset, _of_layout(a.inner, b))
+    if isinstance(a, Swizzle) and isinstance(b, Layout):
+        return make_swizzle_layout(a, b)
+    raise LayoutError(f"composition({a}, {b}): only layouts, and swizzles before them, compose")
+
+
+def _of_layout(a: Layout, b: Any) -> Layout:
     if isinstance(b, Layout):
         return _composed(a, b)
     if b is None:
         return a
     if isinstance(b, tuple):
-        return by_profile(composition, a, b, "composition")
+        return by_profile(_of_layout, a, b, "composition")
     return _composed(a, Layout(b))
 
 

@@ -37,6 +37,7 @@ from typing import Any
 from tylo.layouts.algebra.coalesce import by_profile
 from tylo.layouts.algebra.complement import complement
 from tylo.layouts.algebra.composition import composition
+from tylo.layouts.algebra.unzip import hier_unzip, joined
 from tylo.layouts.errors import LayoutError
 from tylo.layouts.int_tuple import IntTuple, crd2idx, prefix_product, show
 from tylo.layouts.layout import Layout, size, trusted
@@ -62,6 +63,38 @@ def logical_divide(a: Layout, b: Any) -> Layout:
     if isinstance(b, tuple):
         return by_profile(logical_divide, a, b, "logical_divide")
     return logical_divide(a, Layout(b))
+
+
+def zipped_divide(a: Layout, b: Any) -> Layout:
+    """`logical_divide` with all tiles in mode 0 and all rests in mode 1.
+
+    >>> from tylo.layouts.layout import Layout
+    >>> print(zipped_divide(Layout((64, 50, 80), (16000, 160, 1)), (32, None, 40)))
+    ((32,1,40),(2,50,2)):((16000,0,1),(512000,160,40))
+    """
+    return hier_unzip(logical_divide, a, b)
+
+
+def tiled_divide(a: Layout, b: Any) -> Layout:
+    """`zipped_divide` with the rests as modes of their own: `(tile, rest0, rest1, ..)`.
+
+    >>> from tylo.layouts.layout import Layout
+    >>> print(tiled_divide(Layout((8, 8), (8, 1)), (4, 2)))
+    ((4,2),2,4):((8,1),32,2)
+    """
+    tile, rest = zipped_divide(a, b)
+    return joined([tile, *rest])
+
+
+def flat_divide(a: Layout, b: Any) -> Layout:
+    """`zipped_divide` with tiles and rests as modes of their own.
+
+    >>> from tylo.layouts.layout import Layout
+    >>> print(flat_divide(Layout((8, 8), (8, 1)), (4, 2)))
+    (4,2,2,4):(8,1,32,2)
+    """
+    tile, rest = zipped_divide(a, b)
+    return joined([*tile, *rest])
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ still return to 0, by reach and by common divisor.
 >>> collision(Layout((4, 3), (1, 5))) is None
 True
 >>> collision(Layout((2, 3), (2, 2)))
-((0, 1), (1, 0))
+((1, 0), (0, 1))
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ def collision(layout: Layout, *, broadcast: bool = True) -> tuple[Any, Any] | No
     first, second = [0] * len(extents), [0] * len(extents)
     for value, (_, _, _, mode) in zip(difference, modes, strict=True):
         first[mode], second[mode] = max(value, 0), max(-value, 0)
-    return unflatten(tuple(first), layout.shape), unflatten(tuple(second), layout.shape)
+    pair = sorted((first, second), key=lambda coordinate: coordinate[::-1])
+    return unflatten(tuple(pair[0]), layout.shape), unflatten(tuple(pair[1]), layout.shape)
 
 
 def _relation(modes: list[tuple[int, int]]) -> tuple[int, ...] | None:
