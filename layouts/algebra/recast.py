@@ -53,7 +53,7 @@ def upcast(layout: Layout, n: int) -> Layout:
     covered = 1
     for stride, part in sorted(inside):
         if part > 1 and stride != covered:
-            break
+            _no_upcast(layout, n, f"inside a group the stride {stride} follows {covered} offsets")
         covered *= part
     if covered != n:
         _no_upcast(layout, n, f"the layout reaches {covered} of the {n} neighbours in a group")

@@ -172,3 +172,104 @@ def test_notation_round_trips_with_its_nesting() -> None:
     assert [tl.parse(str(a)) for a in layouts] == layouts
     assert [eval(repr(a), {"Layout": Layout}) for a in layouts] == layouts
     assert str(layouts[0]) != str(layouts[1])
+
+
+def test_right_inverse() -> None:
+    asked, expected = given("L13")
+    a = layout(asked["A"])
+    inverse = tl.right_inverse(a)
+    assert inverse == layout(expected["one_valid_layout"])
+    assert [a(inverse(i)) for i in range(48)] == list(range(48))
+
+
+def test_left_inverse_of_a_padded_layout() -> None:
+    asked, expected = given("L14")
+    a = layout(asked["A"])
+    inverse = tl.left_inverse(a)
+    assert inverse == layout(expected["one_valid_layout"])
+    assert [inverse(a(i)) for i in range(21)] == list(range(21))
+
+
+@pytest.mark.parametrize("number", ["L15", "L16"])
+def test_left_inverse_of_a_repeating_layout(number: str) -> None:
+    asked, _ = given(number)
+    a = layout(asked["A"])
+    with pytest.raises(LayoutError, match="not injective") as refused:
+        tl.left_inverse(a)
+    first, second = refused.value.witness
+    assert first != second
+    assert a(first) == a(second)
+
+
+def test_inverse_reshaped() -> None:
+    asked, expected = given("L17")
+    result = tl.with_shape(tl.left_inverse(layout(asked["A"])), tupled(asked["shape"]))
+    assert result == layout(expected["one_valid_layout"])
+    assert table(result) == expected["table"]
+
+
+def test_zipped_divide_with_overhang() -> None:
+    asked, expected = given("L19")
+    a = layout(asked["A"])
+    tiler = tupled(asked["tiler_shape"])
+    result = tl.zipped_divide(a, tiler)
+    predicate = tl.in_bounds(tl.zipped_divide, a, tiler)
+    assert [mode.size() for mode in result[1]] == expected["tiles"]
+    assert result.size() == expected["total_coordinates"]
+    assert predicate.count() == expected["valid_coordinates"]
+    assert not predicate.always
+    assert result.max_offset() == expected["max_offset_touched_without_predicate"]
+    assert max(result(i) for i in range(512) if predicate(i)) == expected["max_valid_offset"]
+
+
+def test_zipped_divide_that_skips_a_mode() -> None:
+    asked, expected = given("L21")
+    result = tl.zipped_divide(layout(asked["A"]), tupled(asked["tiler_shape"]))
+    assert result == layout(expected["one_valid_layout"])
+
+
+def test_product_with_a_number() -> None:
+    asked, expected = given("L22")
+    result = tl.logical_product(layout(asked["A"]), asked["n"])
+    assert result == layout(expected["one_valid_layout"])
+    assert table(result) == list(range(20))
+
+
+def test_swizzle_units() -> None:
+    asked, expected = given("L28")
+    tile, coordinate = layout(asked["layout"]), tupled(asked["coord"])
+    in_bytes = tl.Swizzle(*asked["swizzle_bytes"], unit=8)
+    in_elements = in_bytes.recast(8 * asked["element_bytes"])
+    assert [in_elements.bits, in_elements.base, in_elements.shift] == expected[
+        "element_unit_swizzle"
+    ]
+    assert tl.composition(in_elements, tile)(coordinate) == expected["element_index_hardware"]
+    assert tl.composition(in_bytes, tile)(coordinate) == expected["element_index_if_units_confused"]
+
+
+def test_slice_of_a_swizzled_layout() -> None:
+    asked, expected = given("L29")
+    composed = tl.composition(tl.Swizzle(*asked["swizzle"]), layout(asked["layout"]))
+    column = composed(*asked["fix"])
+    assert [column(i) for i in range(column.size())] == expected["table"]
+    assert tl.coalesce(column.simplified()) == layout(expected["one_valid_layout"])
+
+
+def test_swizzle_that_is_not_its_own_inverse() -> None:
+    asked, expected = given("L30")
+    with pytest.raises(LayoutError) as refused:
+        tl.Swizzle(*asked["params"])
+    assert refused.value.witness == expected["witness"]
+
+
+def test_upcast_of_packed_rows() -> None:
+    asked, expected = given("L32")
+    result = tl.upcast(layout(asked["A"]), asked["factor"])
+    assert result == layout(expected["one_valid_layout"])
+    assert result(1, 0) == expected["row1_byte_offset"]
+
+
+def test_bits_that_do_not_divide() -> None:
+    asked, _ = given("L33")
+    with pytest.raises(LayoutError, match="6 and 8 bits"):
+        tl.recast(layout(asked["A"]), asked["from_bits"], asked["to_bits"])
