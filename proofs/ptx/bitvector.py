@@ -63,6 +63,14 @@ def _signed(value: int, width: int) -> int:
     return value - (value >> (width - 1) << width)
 
 
+def _divided(a: int, b: int) -> tuple[int, int]:
+    """Quotient towards zero and remainder, by zero as SMT-LIB has it."""
+    if b == 0:
+        return (-1 if a >= 0 else 1), a
+    quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+    return quotient, a - b * quotient
+
+
 # How each operator acts on plain numbers; operands and results are in [0, 2^width).
 _FOLD: Mapping[str, Callable[..., int]] = {
     "bvadd": lambda w, a, b: (a + b) % (1 << w),
@@ -70,6 +78,8 @@ _FOLD: Mapping[str, Callable[..., int]] = {
     "bvmul": lambda w, a, b: (a * b) % (1 << w),
     "bvudiv": lambda w, a, b: a // b if b else (1 << w) - 1,
     "bvurem": lambda w, a, b: a % b if b else a,
+    "bvsdiv": lambda w, a, b: _divided(_signed(a, w), _signed(b, w))[0] % (1 << w),
+    "bvsrem": lambda w, a, b: _divided(_signed(a, w), _signed(b, w))[1] % (1 << w),
     "bvand": lambda w, a, b: a & b,
     "bvor": lambda w, a, b: a | b,
     "bvxor": lambda w, a, b: a ^ b,
@@ -149,13 +159,13 @@ class BitVectors:
         )
         return self.extract(product, width, width)
 
-    def divide(self, left: Expression, right: Expression, width: int) -> Expression:
-        """Unsigned division."""
-        return self._binary("bvudiv", left, right, width)
+    def divide(self, left: Expression, right: Expression, width: int, signed: bool) -> Expression:
+        return self._binary("bvsdiv" if signed else "bvudiv", left, right, width)
 
-    def remainder(self, left: Expression, right: Expression, width: int) -> Expression:
-        """Unsigned remainder."""
-        return self._binary("bvurem", left, right, width)
+    def remainder(
+        self, left: Expression, right: Expression, width: int, signed: bool
+    ) -> Expression:
+        return self._binary("bvsrem" if signed else "bvurem", left, right, width)
 
     def bit_and(self, left: Expression, right: Expression, width: int) -> Expression:
         for value, other in ((left.value, right), (right.value, left)):

@@ -72,12 +72,15 @@ def expression(
         variable = variables[term.operands[0]]
         return domain.extend(variable, variable.width, 64, False)
     left, right = (expression(domain, variables, operand) for operand in term.operands)
+    match term.operator:
+        case "div":
+            return domain.divide(left, right, 64, False)
+        case "mod":
+            return domain.remainder(left, right, 64, False)
     operation = {
         "+": domain.add,
         "-": domain.subtract,
         "*": domain.multiply,
-        "div": domain.divide,
-        "mod": domain.remainder,
         "xor": domain.bit_xor,
     }[term.operator]
     return operation(left, right, 64)

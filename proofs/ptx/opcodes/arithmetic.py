@@ -106,6 +106,18 @@ ARITHMETIC = (
         {"type": _HALF},
         lambda d, f, a, b, c: d.add(_multiply_wide(d, f, a, b), c, 2 * f.width),
     ),
+    Opcode(
+        "div.type  d, a, b",
+        "9.7.1.8",
+        {"type": INTEGERS},
+        lambda d, f, a, b: d.divide(a, b, f.width, f.signed),
+    ),
+    Opcode(
+        "rem.type  d, a, b",
+        "9.7.1.9",
+        {"type": INTEGERS},
+        lambda d, f, a, b: d.remainder(a, b, f.width, f.signed),
+    ),
     Opcode("abs.type  d, a", "9.7.1.10", {"type": SIGNED}, _absolute),
     Opcode(
         "neg.type  d, a",

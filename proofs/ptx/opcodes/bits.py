@@ -104,7 +104,30 @@ def _permute(d: Domain[Any], f: Form, a: Any, b: Any, c: Any) -> Any:
     return d.concatenate(picked, [8] * 4)
 
 
+def _population(d: Domain[Any], f: Form, a: Any) -> Any:
+    total = d.constant(0, 32)
+    for position in range(f.width):
+        total = d.add(total, d.extend(d.extract(a, position, 1), 1, 32, False), 32)
+    return total
+
+
+def _leading_zeros(d: Domain[Any], f: Form, a: Any) -> Any:
+    count = d.constant(f.width, 32)
+    for position in range(f.width):
+        here = d.constant(f.width - 1 - position, 32)
+        count = d.select(d.extract(a, position, 1), here, count, 32)
+    return count
+
+
+def _reverse(d: Domain[Any], f: Form, a: Any) -> Any:
+    bits = [d.extract(a, f.width - 1 - position, 1) for position in range(f.width)]
+    return d.concatenate(bits, [1] * f.width)
+
+
 BITS = (
+    Opcode("popc.type  d:u32, a", "9.7.1.14", {"type": ("b32", "b64")}, _population),
+    Opcode("clz.type  d:u32, a", "9.7.1.15", {"type": ("b32", "b64")}, _leading_zeros),
+    Opcode("brev.type  d, a", "9.7.1.18", {"type": ("b32", "b64")}, _reverse),
     Opcode(
         "and.type  d, a, b",
         "9.7.8.1",

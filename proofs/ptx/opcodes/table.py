@@ -109,8 +109,8 @@ class Opcode:
         for name, optional in self._segments:
             if written and written[0] in self.choices.get(name, (name,)):
                 segment = written.pop(0)
-                if name in self.choices:
-                    chosen[name] = segment
+                if name in self.choices and chosen.setdefault(name, segment) != segment:
+                    return None
             elif not optional:
                 return None
         return None if written else Form(self, mnemonic, chosen)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from tylo.layouts.errors import PtxError
 from tylo.proofs.ptx.bitvector import BitVectors, evaluate
+from tylo.proofs.ptx.machine.arrays import Arrays
 from tylo.proofs.ptx.opcodes import OPCODES, find
 from tylo.proofs.ptx.parser import parse
 from tylo.proofs.ptx.program import Instruction
@@ -74,6 +76,12 @@ def shift(width: int, left: bool, is_signed: bool) -> Callable[..., int]:
     return run
 
 
+def toward_zero(a: int, b: int) -> tuple[int, int]:
+    quotient = abs(a) // abs(b)
+    quotient = quotient if (a < 0) == (b < 0) else -quotient
+    return quotient, a - b * quotient
+
+
 def funnel(left: bool, wrap: bool) -> Callable[..., int]:
     def run(a: int, b: int, c: int) -> int:
         n = c & 31 if wrap else min(c, 32)
@@ -85,7 +93,7 @@ def funnel(left: bool, wrap: bool) -> Callable[..., int]:
 
 
 def per_width() -> dict[str, tuple[Callable[..., int], tuple[int, ...], int]]:
-    """Mnemonic to reference, source widths, result width."""
+    """Mnemonic to reference, source widths (negative: never zero), result width."""
     cases: dict[str, tuple[Callable[..., int], tuple[int, ...], int]] = {}
     for kind in "us":
         for w in (16, 32, 64):
@@ -132,6 +140,16 @@ def per_width() -> dict[str, tuple[Callable[..., int], tuple[int, ...], int]]:
             else:
                 cases[f"neg.{t}"] = (lambda a: -a, (w,), w)
                 cases[f"abs.{t}"] = (lambda a, w=w: abs(signed(a, w)), (w,), w)
+            cases[f"div.{t}"] = (
+                lambda a, b, w=w, v=value: toward_zero(v(a, w), v(b, w))[0],
+                (w, -w),
+                w,
+            )
+            cases[f"rem.{t}"] = (
+                lambda a, b, w=w, v=value: toward_zero(v(a, w), v(b, w))[1],
+                (w, -w),
+                w,
+            )
             if w < 64:
                 wide = 2 * w
                 cases[f"mul.wide.{t}"] = (
@@ -163,6 +181,9 @@ def per_width() -> dict[str, tuple[Callable[..., int], tuple[int, ...], int]]:
         cases[f"selp.b{w}"] = (lambda a, b, c: a if c else b, (w, w, 1), w)
         cases[f"mov.b{w}"] = (lambda a: a, (w,), w)
         if w > 16:
+            cases[f"popc.b{w}"] = (lambda a: a.bit_count(), (w,), 32)
+            cases[f"clz.b{w}"] = (lambda a, w=w: w - a.bit_length(), (w,), 32)
+            cases[f"brev.b{w}"] = (lambda a, w=w: int(f"{a:0{w}b}"[::-1], 2), (w,), w)
             cases[f"bfi.b{w}"] = (bfi(w), (w, w, 32, 32), w)
     for operation, join in {"and": min, "or": max, "xor": lambda x, y: x ^ y}.items():
         cases[f"setp.lt.{operation}.u32"] = (
@@ -190,28 +211,34 @@ def instruction(text: str) -> Instruction:
 def test_semantics(mnemonic: str) -> None:
     reference, widths, result = CASES[mnemonic]
     form = find(OPCODES, instruction(f"{mnemonic} {', '.join(['%a'] * (len(widths) + 1))};"))
-    domain = BitVectors()
-    variables = [domain.variable(f"v{i}", width) for i, width in enumerate(widths)]
+    domain, arrays = BitVectors(), Arrays()
+    sizes = [abs(width) for width in widths]
+    variables = [domain.variable(f"v{i}", size) for i, size in enumerate(sizes)]
     assert form.opcode.semantics is not None
     symbolic = form.opcode.semantics(domain, form, *variables)
     assert symbolic.width == result
     generator = random.Random(mnemonic)
-    for _ in range(120):
-        values = [
+    rows = [
+        [
             generator.choice(
                 (
-                    generator.getrandbits(width),
-                    generator.choice(INTERESTING) % (1 << width),
-                    -generator.choice(INTERESTING) % (1 << width),
+                    generator.getrandbits(size),
+                    generator.choice(INTERESTING) % (1 << size),
+                    -generator.choice(INTERESTING) % (1 << size),
                 )
             )
-            for width in widths
+            or int(width < 0)
+            for width, size in zip(widths, sizes, strict=True)
         ]
-        wanted = reference(*values) % (1 << result)
-        point = {f"v{i}": value for i, value in enumerate(values)}
-        assert evaluate([symbolic], point) == [wanted], (mnemonic, values)
-        constants = [domain.constant(v, w) for v, w in zip(values, widths, strict=True)]
-        assert form.opcode.semantics(domain, form, *constants).value == wanted, (mnemonic, values)
+        for _ in range(120)
+    ]
+    wanted = [reference(*row) % (1 << result) for row in rows]
+    for row, value in zip(rows, wanted, strict=True):
+        assert evaluate([symbolic], {f"v{i}": v for i, v in enumerate(row)}) == [value], row
+        constants = [domain.constant(v, size) for v, size in zip(row, sizes, strict=True)]
+        assert form.opcode.semantics(domain, form, *constants).value == value, row
+    columns = [np.array(column, dtype=np.uint64) for column in zip(*rows, strict=True)]
+    assert form.opcode.semantics(arrays, form, *columns).tolist() == wanted
 
 
 @pytest.mark.parametrize("lut", [0x00, 0x80, 0x96, 0xE8, 0xCA, 0xF0, 0xFE, 0xFF])

@@ -1,0 +1,1 @@
+"""A machine that runs PTX without a GPU."""
