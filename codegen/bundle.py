@@ -71,18 +71,21 @@ def generate(
     `BundleError` if the emitted PTX does not do what was proven, or the folder is in the way.
     """
     stated = specification(name, parameters)
-    _require_architectures(stated, architectures)
     generator = primitive(name)
+    effect = stated.effect
+    if effect is None:
+        raise GenerationError(f"{name} is a theorem without a kernel", hint="use tylo prove")
+    _require_architectures(stated, architectures)
     source = generator.source(stated.parameters)
     compiled = {
-        architecture: _compiled(source, architecture, stated.effect.entry)
+        architecture: _compiled(source, architecture, effect.entry)
         for architecture in architectures
     }
     tests = generator.tests(stated.parameters)
     files = {
         KERNEL: source.encode(),
         CERTIFICATE: certificate(stated).to_bytes(),
-        EFFECT: (canonical_json(effect_to_json(stated.effect)) + "\n").encode(),
+        EFFECT: (canonical_json(effect_to_json(effect)) + "\n").encode(),
         **{f"tests/{test.name}.cu": test.source.encode() for test in tests},
     }
     for architecture, result in compiled.items():
@@ -95,7 +98,7 @@ def generate(
         architectures=tuple(architectures),
         compiler=first.compiler,
         options=tuple(option for option in first.options if "architecture" not in option),
-        assumptions=assumptions(stated.effect),
+        assumptions=assumptions(effect),
         tests=tuple(
             GeneratedTest(
                 f"tests/{test.name}.cu", test.entry, test.threads, test.checks, test.result_words

@@ -12,10 +12,11 @@ from tylo.codegen.nvrtc import compile
 from tylo.codegen.primitives import primitive
 from tylo.layouts.errors import CompileError
 from tylo.proofs.bundle import FAILS, HOLDS, KERNEL, UNDECIDED, Bundle, Check
+from tylo.proofs.effects import Effect
 from tylo.proofs.specifications import Specification
 
 
-def rebuild_checks(bundle: Bundle, stated: Specification) -> Iterator[Check]:
+def rebuild_checks(bundle: Bundle, stated: Specification, effect: Effect) -> Iterator[Check]:
     """Regenerate the source and the tests, recompile the source, and compare every byte."""
     manifest = bundle.manifest
     generator = primitive(stated.name)
@@ -28,9 +29,7 @@ def rebuild_checks(bundle: Bundle, stated: Specification) -> Iterator[Check]:
         yield Check(path, "regenerated", outcome, "" if same else "the generator prints another")
     for architecture in manifest.architectures:
         try:
-            again = compile(
-                bundle.text(KERNEL), architecture, kernels=[stated.effect.entry], name=KERNEL
-            )
+            again = compile(bundle.text(KERNEL), architecture, kernels=[effect.entry], name=KERNEL)
         except CompileError as reason:
             yield Check(f"{KERNEL} for {architecture}", "recompiled", UNDECIDED, str(reason))
             continue

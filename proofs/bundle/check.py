@@ -61,14 +61,18 @@ def check_bundle(bundle: Bundle) -> Checked:
         stated = specification(manifest.specification, manifest.parameters)
     except TyloError as reason:
         return Checked(None, (Check("specification", "manifest", FAILS, str(reason)),), ())
+    effect = stated.effect
+    if effect is None:
+        reason = f"{stated.name} has no kernel"
+        return Checked(stated, (Check("specification", "manifest", FAILS, reason),), ())
     checks = [
-        *_stated_as_specified(bundle, stated),
-        *_certificate(bundle, stated),
-        *_solvers(stated.claims),
+        *_stated_as_specified(bundle, stated, effect),
+        *certificate_checks(CERTIFICATE, bundle.files.get(CERTIFICATE, b""), stated),
+        *solver_checks(stated.claims),
     ]
     validations = []
     for architecture in manifest.architectures:
-        verdicts, validation = _ptx(bundle, stated.effect, architecture)
+        verdicts, validation = _ptx(bundle, effect, architecture)
         checks += verdicts
         if validation is not None:
             validations.append((architecture, validation))
@@ -78,14 +82,14 @@ def check_bundle(bundle: Bundle) -> Checked:
     return Checked(stated, tuple(checks), tuple(validations))
 
 
-def _stated_as_specified(bundle: Bundle, stated: Specification) -> Iterator[Check]:
+def _stated_as_specified(bundle: Bundle, stated: Specification, effect: Effect) -> Iterator[Check]:
     """What the manifest and the effect file say is what the specification says."""
     manifest = bundle.manifest
     same = dict(manifest.parameters) == dict(stated.parameters)
     yield _compared("parameters", "specification", same, "not in their normal form")
-    same = manifest.assumptions == assumptions(stated.effect)
+    same = manifest.assumptions == assumptions(effect)
     yield _compared("assumptions", "specification", same, "the manifest states others")
-    expected = (canonical_json(effect_to_json(stated.effect)) + "\n").encode()
+    expected = (canonical_json(effect_to_json(effect)) + "\n").encode()
     same = bundle.files.get(EFFECT) == expected
     yield _compared(EFFECT, "specification", same, "not the effect of this specification")
     for path, needed in _needed(manifest.architectures).items():
@@ -103,14 +107,13 @@ def _needed(architectures: tuple[str, ...]) -> dict[str, str]:
     return needed
 
 
-def _certificate(bundle: Bundle, stated: Specification) -> Iterator[Check]:
+def certificate_checks(path: str, content: bytes, stated: Specification) -> Iterator[Check]:
     """The certificate proves exactly the specification's claims, says the independent checker."""
-    content = bundle.files.get(CERTIFICATE, b"")
     try:
         certificate = certificate_from_bytes(content)
         verdicts = certificate.check()
     except TyloError as reason:
-        yield Check(CERTIFICATE, "schema", FAILS, str(reason))
+        yield Check(path, "schema", FAILS, str(reason))
         return
     same = (
         certificate.specification == stated.name
@@ -128,7 +131,7 @@ def _certificate(bundle: Bundle, stated: Specification) -> Iterator[Check]:
         yield Check(f"claim {verdict.name}", "checker", outcome, verdict.reason)
 
 
-def _solvers(claims: tuple[Claim, ...]) -> Iterator[Check]:
+def solver_checks(claims: tuple[Claim, ...]) -> Iterator[Check]:
     """Each solver on each claim, exported without the certificate's digits."""
     outcomes = {"holds": HOLDS, "fails": FAILS}
     for solver in SOLVERS:

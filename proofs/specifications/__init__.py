@@ -4,8 +4,8 @@ Checking a bundle never trusts the claims it carries. The manifest names a speci
 parameters; this module turns them back into claims and into the effect that the PTX must have.
 
 >>> pack = specification("pack_operand_a", {"atom": "mma.m16n8k16.bf16"})
->>> len(pack.claims), len(pack.effect.stores)
-(7, 4)
+>>> len(pack.claims), pack.effect.threads
+(7, 32)
 """
 
 from __future__ import annotations
@@ -25,13 +25,25 @@ Parameters = Mapping[str, int | str]
 
 @dataclass(frozen=True, slots=True)
 class Specification:
-    """A primitive's theorem, its claims, and the effect of its kernel."""
+    """A primitive's theorem, its claims, and the effect of its kernel if it has one."""
 
     name: str
     parameters: Parameters
     theorem: str
     claims: tuple[Claim, ...]
-    effect: Effect
+    effect: Effect | None
+
+
+def _adjacent_atoms(parameters: Parameters) -> Specification:
+    _require_known("adjacent_atoms", parameters, {"atom"})
+    found = atom(str(parameters.get("atom", "")))
+    return Specification(
+        "adjacent_atoms",
+        MappingProxyType({"atom": found.name}),
+        adjacent_atoms.theorem(found),
+        adjacent_atoms.claims(found),
+        None,
+    )
 
 
 def _pack_operand_a(parameters: Parameters) -> Specification:
@@ -53,11 +65,7 @@ def _pack_operand_a(parameters: Parameters) -> Specification:
 
 def pack_tile(parameters: Parameters) -> pack_operand_a.PackTile:
     """The tile that a packing specification's parameters describe."""
-    known = {"atom", "repeats_m", "pairs", "warps_m"}
-    for unknown in parameters.keys() - known:
-        raise GenerationError(
-            f"pack_operand_a has no parameter {unknown!r}", hint=f"use {', '.join(sorted(known))}"
-        )
+    _require_known("pack_operand_a", parameters, {"atom", "repeats_m", "pairs", "warps_m"})
 
     def count(label: str) -> int:
         given = parameters.get(label, 1)
@@ -73,8 +81,26 @@ def pack_tile(parameters: Parameters) -> pack_operand_a.PackTile:
     )
 
 
+def _require_known(name: str, parameters: Parameters, known: set[str]) -> None:
+    for unknown in sorted(parameters.keys() - known):
+        raise GenerationError(
+            f"{name} has no parameter {unknown!r}", hint=f"use {', '.join(sorted(known))}"
+        )
+
+
 SPECIFICATIONS: Mapping[str, Callable[[Parameters], Specification]] = MappingProxyType(
-    {"pack_operand_a": _pack_operand_a}
+    {"adjacent_atoms": _adjacent_atoms, "pack_operand_a": _pack_operand_a}
+)
+
+# The theorems whose certificates are kept under proofs/artifacts, by file name.
+SHIPPED: Mapping[str, tuple[str, Parameters]] = MappingProxyType(
+    {
+        f"adjacent_atoms.{dtype}": (
+            "adjacent_atoms",
+            MappingProxyType({"atom": f"mma.m16n8k16.{dtype}"}),
+        )
+        for dtype in ("bf16", "f16")
+    }
 )
 
 

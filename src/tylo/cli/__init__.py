@@ -1,0 +1,36 @@
+"""The command line. Each command is a module of its own, imported only when it is asked for.
+
+Exit codes: 0 true or done; 1 false, or a check failed; 2 bad input; 3 undecided.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from tylo.cli.parser import build_parser
+
+DONE, FALSE, BAD_INPUT, UNDECIDED = 0, 1, 2, 3
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code. A user's mistake is one line on stderr, never a traceback."""
+    parser = build_parser()
+    options = parser.parse_args(arguments)
+    from importlib import import_module
+
+    from tylo.layouts.errors import TyloError, Undecided
+
+    try:
+        run = import_module(f"tylo.cli.{options.command}").run
+        return int(run(options))
+    except Undecided as reason:
+        print(f"tylo {options.command}: undecided: {reason}", file=sys.stderr)
+        return UNDECIDED
+    except TyloError as reason:
+        print(f"tylo {options.command}: {reason}", file=sys.stderr)
+        return BAD_INPUT
+    except BrokenPipeError:
+        # The reader went away (`tylo query ... | head`): nothing is wrong, and nobody is listening.
+        sys.stderr.close()
+        return DONE

@@ -1,0 +1,42 @@
+"""`tylo check`: check bundles and certificates, trusting neither."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from tylo.cli.checking import EXIT_CODES, examine
+from tylo.cli.output import print_json
+from tylo.proofs.bundle import DIGEST_ONLY, FAILS, HOLDS
+
+SCHEMA = "tylo.check/1"
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print each verdict that is not plain success, and one line per path."""
+    codes = []
+    results = []
+    for path in options.paths:
+        examined = examine(path, rebuild=options.rebuild, strict=options.strict)
+        checked = examined.checked
+        codes.append(EXIT_CODES[checked.verdict])
+        if options.json:
+            results.append(
+                {
+                    "path": path,
+                    "verdict": checked.verdict,
+                    "checks": [asdict(check) for check in checked.checks],
+                }
+            )
+            continue
+        held = sum(check.verdict == HOLDS for check in checked.checks)
+        print(f"{checked.verdict}: {path}: {held} of {len(checked.checks)} checks hold")
+        for check in checked.checks:
+            if (
+                check.verdict != HOLDS and (check.verdict != DIGEST_ONLY or not options.rebuild)
+            ) or check.checker == "PTX":
+                print(f"  {check}")
+    if options.json:
+        print_json({"schema": SCHEMA, "results": results})
+    # A failure outweighs what nobody decided.
+    return EXIT_CODES[FAILS] if EXIT_CODES[FAILS] in codes else max(codes)

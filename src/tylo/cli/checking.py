@@ -1,0 +1,84 @@
+"""What `tylo check` and `tylo report` share: a path to its verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tylo.layouts.errors import BundleError, ClaimError, TyloError
+from tylo.proofs.bundle import (
+    DIGEST_ONLY,
+    FAILS,
+    HOLDS,
+    UNDECIDED,
+    Bundle,
+    Check,
+    Checked,
+    check_bundle,
+    read_bundle,
+)
+from tylo.proofs.bundle.certificates import check_certificate_file
+from tylo.proofs.certificate import Certificate
+
+EXIT_CODES = {HOLDS: 0, FAILS: 1, UNDECIDED: 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """A path, what was found there, and what was checked."""
+
+    path: str
+    found: Bundle | Certificate | None
+    checked: Checked
+
+
+def examine(path: str, *, rebuild: bool = False, strict: bool = False) -> Examined:
+    """Check the bundle or certificate at `path`; `BundleError` if there is neither."""
+    place = Path(path)
+    if place.is_dir():
+        examined = _bundle(path, rebuild)
+    elif place.is_file():
+        certificate, checks = check_certificate_file(place)
+        examined = Examined(path, certificate, Checked(None, checks, ()))
+    else:
+        raise BundleError(f"there is no {path}", hint="name a bundle's folder or a certificate")
+    if not strict:
+        return examined
+    checks = tuple(
+        Check(each.subject, each.checker, UNDECIDED, f"digest only; {each.detail}")
+        if each.verdict == DIGEST_ONLY
+        else each
+        for each in examined.checked.checks
+    )
+    checked = examined.checked
+    return Examined(
+        path, examined.found, Checked(checked.specification, checks, checked.validations)
+    )
+
+
+def _bundle(path: str, rebuild: bool) -> Examined:
+    try:
+        bundle = read_bundle(path)
+    except BundleError as reason:
+        if not (Path(path) / "manifest.json").is_file():
+            raise
+        return Examined(
+            path, None, Checked(None, (Check("files", "digest", FAILS, str(reason)),), ())
+        )
+    checked = check_bundle(bundle)
+    stated = checked.specification
+    if not rebuild or stated is None or stated.effect is None:
+        return Examined(path, bundle, checked)
+    from tylo.codegen.rebuild import rebuild_checks
+
+    try:
+        again = tuple(rebuild_checks(bundle, stated, stated.effect))
+    except (ClaimError, TyloError) as reason:
+        again = (Check("kernel.cu", "regenerated", FAILS, str(reason)),)
+    made = {check.subject for check in again}
+    kept = tuple(
+        check
+        for check in checked.checks
+        if not (check.verdict == DIGEST_ONLY and check.subject in made)
+    )
+    return Examined(path, bundle, Checked(stated, kept + again, checked.validations))

@@ -1,0 +1,49 @@
+"""`tylo generate`: write the bundle of a verified kernel."""
+
+from __future__ import annotations
+
+import argparse
+
+from tylo.cli.output import print_json
+from tylo.codegen.bundle import ARCHITECTURES, generate
+from tylo.proofs.bundle import HOLDS
+
+SCHEMA = "tylo.generate/1"
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prove, print, compile, validate and write; undecided if a checker was missing."""
+    generated = generate(
+        options.primitive,
+        {
+            "atom": options.atom,
+            "repeats_m": options.m,
+            "pairs": options.pairs,
+            "warps_m": options.warps_m,
+        },
+        options.output,
+        architectures=tuple(options.arch) if options.arch else ARCHITECTURES,
+    )
+    checked = generated.checked
+    obligations = {
+        architecture: len(validation.verdicts) for architecture, validation in checked.validations
+    }
+    if options.json:
+        print_json(
+            {
+                "schema": SCHEMA,
+                "folder": options.output,
+                "verdict": checked.verdict,
+                "obligations": obligations,
+                "files": dict(generated.bundle.manifest.files),
+            }
+        )
+    else:
+        print(f"wrote {options.output}: {len(generated.bundle.files)} files")
+        for architecture, validation in checked.validations:
+            held = sum(each.verdict == "holds" for each in validation.verdicts)
+            print(f"  {architecture}: {held} of {obligations[architecture]} PTX obligations hold")
+        for check in checked.checks:
+            if check.verdict not in (HOLDS, "digest only"):
+                print(f"  {check}")
+    return 0 if checked.verdict == HOLDS else 3

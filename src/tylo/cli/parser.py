@@ -1,0 +1,107 @@
+"""The options of every command, with nothing imported but argparse."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+_ATOM = "an instruction atom, such as mma.m16n8k16.bf16"
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of `tylo`."""
+    parser = argparse.ArgumentParser(
+        prog="tylo",
+        description="GPU layouts you can prove, and CUDA kernels generated from those proofs.",
+        epilog="Exit codes: 0 true or done, 1 false or a check failed, 2 bad input, 3 undecided.",
+    )
+    parser.add_argument("--version", action=_Version)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    query = commands.add_parser("query", help="who holds which element of an instruction's operand")
+    query.add_argument("atom", help=_ATOM)
+    query.add_argument("--operand", default="C", metavar="LETTER", help="A, B, C or D (default C)")
+    query.add_argument("--lane", type=int, metavar="N", help="only this lane")
+    query.add_argument("--value", type=int, metavar="N", help="only this value")
+    query.add_argument(
+        "--at", type=int, nargs=2, metavar=("ROW", "COLUMN"), help="who holds this element"
+    )
+    _tile_options(query, letters="mnk")
+    _json_option(query)
+
+    prove = commands.add_parser("prove", help="prove a specification's claims")
+    prove.add_argument("specification", nargs="*", help="default: all of them")
+    prove.add_argument("-o", "--output", metavar="DIR", help="write the certificates here")
+    prove.add_argument("--solvers", action="store_true", help="ask z3 and cvc5 as well")
+    prove.add_argument("--coq", action="store_true", help="emit Coq, and run coqc where it exists")
+    _json_option(prove)
+
+    generate = commands.add_parser("generate", help="write the bundle of a verified kernel")
+    generate.add_argument("primitive", help="such as pack_operand_a")
+    generate.add_argument(
+        "-o", "--output", required=True, metavar="DIR", help="the bundle's folder"
+    )
+    generate.add_argument("--atom", default="mma.m16n8k16.bf16", help=_ATOM)
+    generate.add_argument(
+        "--arch",
+        action="append",
+        metavar="sm_XX",
+        help="an architecture, repeatable (default sm_80, sm_90a, sm_100a, sm_120)",
+    )
+    _tile_options(generate, letters="")
+    _json_option(generate)
+
+    check = commands.add_parser("check", help="check bundles and certificates, trusting neither")
+    check.add_argument(
+        "paths", nargs="+", metavar="PATH", help="a bundle's folder or a certificate"
+    )
+    check.add_argument(
+        "--rebuild", action="store_true", help="regenerate and recompile, and compare bytes"
+    )
+    check.add_argument(
+        "--strict", action="store_true", help="a digest alone, or a missing checker, is undecided"
+    )
+    _json_option(check)
+
+    report = commands.add_parser("report", help="check, and write a proof report")
+    report.add_argument(
+        "paths", nargs="+", metavar="PATH", help="a bundle's folder or a certificate"
+    )
+    report.add_argument(
+        "-o", "--output", required=True, metavar="FILE", help="FILE.html or FILE.md"
+    )
+    _json_option(report)
+
+    run = commands.add_parser("run", help="run a bundle and its generated tests on a device")
+    run.add_argument("bundle", metavar="BUNDLE")
+    run.add_argument("--device", default="gpu", choices=("gpu", "cpu"))
+    _json_option(run)
+    return parser
+
+
+def _json_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _tile_options(parser: argparse.ArgumentParser, letters: str) -> None:
+    if letters:
+        for letter in letters:
+            parser.add_argument(
+                f"--{letter}", type=int, default=1, metavar="N", help=f"{letter.upper()} repeats"
+            )
+        parser.add_argument("--warps-n", type=int, default=1, metavar="N", help="warps along N")
+    else:
+        parser.add_argument("--m", type=int, default=1, metavar="N", help="M repeats")
+        parser.add_argument("--pairs", type=int, default=1, metavar="N", help="16-column pairs")
+    parser.add_argument("--warps-m", type=int, default=1, metavar="N", help="warps along M")
+
+
+class _Version(argparse.Action):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(nargs=0, help="print the version", **options)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from tylo import __version__
+
+        print(f"tylo {__version__}")
+        parser.exit()

@@ -1,0 +1,122 @@
+"""`tylo query`: who holds which element."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from tylo.cli.output import print_json
+from tylo.layouts.atoms import atom
+from tylo.layouts.errors import OwnershipError
+from tylo.layouts.owners import owners
+from tylo.layouts.ownership import Ownership
+from tylo.layouts.tiling import tile_operand
+
+SCHEMA = "tylo.query/1"
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the operand's ownership, one lane of it, or the owners of one element."""
+    found = atom(options.atom)
+    operand = found.operand(options.operand)
+    ownership = tile_operand(
+        found,
+        operand.letter,
+        m=options.m,
+        n=options.n,
+        k=options.k,
+        warps_m=options.warps_m,
+        warps_n=options.warps_n,
+    )
+    threads, values = _chosen(ownership, options)
+    data: dict[str, Any] = {
+        "schema": SCHEMA,
+        "atom": found.name,
+        "operand": operand.letter,
+        "dtype": operand.dtype,
+        "source": found.source,
+        "axes": list(ownership.axis_names),
+        "shape": list(ownership.shape),
+        "threads": ownership.thread_count,
+        "values": ownership.value_count,
+    }
+    if options.at is not None:
+        data["at"] = list(options.at)
+        data["owners"] = _owners(ownership, options.at)
+    else:
+        data["thread_numbers"] = threads
+        data["value_numbers"] = values
+        data["coordinates"] = [
+            [list(ownership.coordinates(thread, value)) for value in values] for thread in threads
+        ]
+        data["registers"] = [list(ownership.register(value)) for value in values]
+    if options.json:
+        print_json(data)
+        return 0
+    print(f"{found.name} operand {operand.letter} ({operand.dtype})")
+    if options.at is not None:
+        _print_owners(data)
+    else:
+        _print_table(data)
+    return 0
+
+
+def _chosen(ownership: Ownership, options: argparse.Namespace) -> tuple[list[int], list[int]]:
+    """The threads and value numbers that were asked for, all if none was."""
+    chosen = []
+    for label, asked, count in (
+        ("lane", options.lane, ownership.thread_count),
+        ("value", options.value, ownership.value_count),
+    ):
+        assert isinstance(count, int)
+        if asked is not None and not 0 <= asked < count:
+            raise OwnershipError(
+                f"{label} {asked} is out of range", hint=f"{label} runs from 0 to {count - 1}"
+            )
+        chosen.append(list(range(count)) if asked is None else [asked])
+    return chosen[0], chosen[1]
+
+
+def _owners(ownership: Ownership, at: list[int]) -> list[dict[str, int]]:
+    result = []
+    for owner in owners(ownership, *at):
+        thread = owner["lane"] + 32 * owner.get("warp", 0)
+        value, stride = 0, 1
+        for each in ownership.values:
+            assert isinstance(each.size, int)
+            value, stride = value + owner[each.name] * stride, stride * each.size
+        register, shift = ownership.register(value)
+        warp = owner.get("warp", 0)
+        result.append(
+            {
+                "thread": thread,
+                "warp": warp,
+                "lane": owner["lane"],
+                "value": value,
+                "register": register,
+                "shift": shift,
+            }
+        )
+    return result
+
+
+def _print_owners(data: dict[str, Any]) -> None:
+    where = ", ".join(f"{axis}={x}" for axis, x in zip(data["axes"], data["at"], strict=True))
+    for owner in data["owners"]:
+        warp = f"warp {owner['warp']} " if data["threads"] > 32 else ""
+        bits = f" bits {owner['shift']} up" if owner["shift"] else ""
+        print(
+            f"({where}) is in {warp}lane {owner['lane']} value {owner['value']}, "
+            f"register {owner['register']}{bits}"
+        )
+
+
+def _print_table(data: dict[str, Any]) -> None:
+    cells = [[f"({','.join(map(str, at))})" for at in row] for row in data["coordinates"]]
+    heads = [f"v{number}" for number in data["value_numbers"]]
+    width = max(len(text) for row in [*cells, heads] for text in row)
+    print(f"({','.join(data['axes'])}) of each lane and value, shape {tuple(data['shape'])}")
+    who = "lane" if data["threads"] == 32 else "thread"
+    print(f"{who}  " + "  ".join(head.rjust(width) for head in heads))
+    for thread, row in zip(data["thread_numbers"], cells, strict=True):
+        print(f"{thread:{len(who)}}  " + "  ".join(text.rjust(width) for text in row))
