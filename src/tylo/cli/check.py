@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from tylo.cli.checking import EXIT_CODES, examine
 from tylo.cli.output import print_json
-from tylo.proofs.bundle import DIGEST_ONLY, FAILS, HOLDS
+from tylo.proofs.bundle import FAILS, HOLDS
 
 SCHEMA = "tylo.check/1"
 
@@ -32,9 +32,7 @@ def run(options: argparse.Namespace) -> int:
         held = sum(check.verdict == HOLDS for check in checked.checks)
         print(f"{checked.verdict}: {path}: {held} of {len(checked.checks)} checks hold")
         for check in checked.checks:
-            if (
-                check.verdict != HOLDS and (check.verdict != DIGEST_ONLY or not options.rebuild)
-            ) or check.checker == "PTX":
+            if check.verdict != HOLDS or check.checker == "PTX":
                 print(f"  {check}")
     if options.json:
         print_json({"schema": SCHEMA, "results": results})

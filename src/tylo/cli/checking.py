@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tylo.layouts.errors import BundleError, ClaimError, TyloError
+from tylo.layouts.errors import BundleError, TyloError
 from tylo.proofs.bundle import (
     DIGEST_ONLY,
     FAILS,
@@ -45,15 +45,12 @@ def examine(path: str, *, rebuild: bool = False, strict: bool = False) -> Examin
     if not strict:
         return examined
     checks = tuple(
-        Check(each.subject, each.checker, UNDECIDED, f"digest only; {each.detail}")
+        replace(each, verdict=UNDECIDED, detail=f"digest only; {each.detail}")
         if each.verdict == DIGEST_ONLY
         else each
         for each in examined.checked.checks
     )
-    checked = examined.checked
-    return Examined(
-        path, examined.found, Checked(checked.specification, checks, checked.validations)
-    )
+    return replace(examined, checked=replace(examined.checked, checks=checks))
 
 
 def _bundle(path: str, rebuild: bool) -> Examined:
@@ -62,9 +59,8 @@ def _bundle(path: str, rebuild: bool) -> Examined:
     except BundleError as reason:
         if not (Path(path) / "manifest.json").is_file():
             raise
-        return Examined(
-            path, None, Checked(None, (Check("files", "digest", FAILS, str(reason)),), ())
-        )
+        failed = Check("files", "digest", FAILS, str(reason))
+        return Examined(path, None, Checked(None, (failed,), ()))
     checked = check_bundle(bundle)
     stated = checked.specification
     if not rebuild or stated is None or stated.effect is None:
@@ -73,7 +69,7 @@ def _bundle(path: str, rebuild: bool) -> Examined:
 
     try:
         again = tuple(rebuild_checks(bundle, stated, stated.effect))
-    except (ClaimError, TyloError) as reason:
+    except TyloError as reason:
         again = (Check("kernel.cu", "regenerated", FAILS, str(reason)),)
     made = {check.subject for check in again}
     kept = tuple(
@@ -81,4 +77,4 @@ def _bundle(path: str, rebuild: bool) -> Examined:
         for check in checked.checks
         if not (check.verdict == DIGEST_ONLY and check.subject in made)
     )
-    return Examined(path, bundle, Checked(stated, kept + again, checked.validations))
+    return Examined(path, bundle, replace(checked, checks=kept + again))

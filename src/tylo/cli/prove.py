@@ -12,7 +12,7 @@ from tylo.layouts.errors import ClaimError
 from tylo.proofs.certificate import Certificate, Proof
 from tylo.proofs.claims import Claim, claim_from_json
 from tylo.proofs.prover import Counterexample, prove
-from tylo.proofs.specifications import SHIPPED, SPECIFICATIONS, specification
+from tylo.proofs.specifications import SHIPPED, specification
 
 SCHEMA = "tylo.prove/1"
 _VERDICTS = {"fails": 1, "unknown": 3, "missing": 3}
@@ -69,10 +69,7 @@ def _targets(labels: list[str]) -> list[_Target]:
     chosen: list[str] = []
     for label in labels or list(SHIPPED):
         # A specification's name stands for all its instances.
-        instances = [
-            each for each in SHIPPED if label in SPECIFICATIONS and SHIPPED[each][0] == label
-        ]
-        chosen += instances or [label]
+        chosen += [each for each, (name, _) in SHIPPED.items() if name == label] or [label]
     return [_Target(label) for label in chosen]
 
 
