@@ -128,7 +128,7 @@ def load_function(tile: PackTile) -> str:
         "Loads what a thread owns of a row-major accumulator tile.",
         "load_accumulator",
         f"const float* tile, unsigned thread, float (&held)[{2 * len(tile.words)}]",
-        owner_lines(tile) + lines,
+        with_owner(tile, lines),
     )
 
 
@@ -143,16 +143,18 @@ def store_function(tile: PackTile) -> str:
         "Stores what a thread owns of a row-major operand tile, two columns to a word.",
         "store_operand_a",
         f"const unsigned (&packed)[{len(tile.words)}], unsigned thread, unsigned* words",
-        owner_lines(tile) + lines,
+        with_owner(tile, lines),
     )
 
 
-def owner_lines(tile: PackTile) -> list[str]:
-    """The lane and warp of `thread`, as local names."""
+def with_owner(tile: PackTile, lines: list[str]) -> list[str]:
+    """`lines` after the lane and warp of `thread`, those that the lines read."""
+    owner = tile.owner(name("thread"))
     return [
         f"const unsigned {label} = {expression(index)};"
-        for label, index in tile.owner(name("thread")).items()
-    ]
+        for label, index in owner.items()
+        if any(label in line for line in lines)
+    ] + lines
 
 
 def _function(comment: str, title: str, parameters: str, lines: Iterable[str]) -> str:
