@@ -25,7 +25,6 @@ the bits a and b, "1^a" the opposite of a. A rejection says only that the facts 
 
 import hashlib
 import json
-import os
 import re
 import sys
 from collections import Counter
@@ -103,8 +102,9 @@ class Domain:
 
     def least_is_natural(self, value: Polynomial) -> bool:
         digit = next((x for monomial in value for x in monomial if x in self.tops), None)
-        if digit is None:
-            return all(factor > 0 for factor in value.values())
+        natural = all(factor > 0 for factor in value.values())
+        if natural or digit is None:
+            return natural
         uses = [factor for monomial, factor in value.items() if digit in monomial]
         linear = all(monomial.count(digit) < 2 for monomial in value)
         top, rises, falls = self.tops[digit], max(uses) > 0, min(uses) < 0
@@ -277,7 +277,7 @@ def check_bytes(content: bytes) -> list[Verdict]:
     return verdicts
 
 
-def check_file(path: str | os.PathLike[str]) -> list[Verdict]:
+def check_file(path: Any) -> list[Verdict]:
     with open(path, "rb") as file:
         return check_bytes(file.read(LARGEST_FILE + 1))
 

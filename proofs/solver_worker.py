@@ -1,0 +1,92 @@
+"""One SMT solver in a process of its own: ``python -m tylo.proofs.solver_worker z3``.
+
+It announces its version, then answers one JSON line per line it reads: ``{"script": ...,
+"unknowns": [...], "options": {...}, "seconds": 5}`` gives ``{"answer": "unsat"}``, or ``"sat"``
+with a ``"model"``, or ``"unknown"``. Solvers may overrun their own limits and exhaust memory:
+whoever starts the process kills it, and it caps its memory itself.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from collections.abc import Callable
+from typing import Any
+
+MEMORY_BYTES = 4 << 30
+
+
+def _z3() -> tuple[str, Callable[[dict[str, Any]], dict[str, Any]]]:
+    import z3
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        solver = z3.Solver()
+        solver.set("timeout", max(1, int(1000 * request["seconds"])))
+        solver.from_string(request["script"])
+        result = str(solver.check())
+        if result != "sat":
+            return {"answer": result}
+        model = solver.model()
+        values = {
+            unknown: model.eval(z3.Int(f"${unknown}"), model_completion=True).as_long()
+            for unknown in request["unknowns"]
+        }
+        return {"answer": "sat", "model": values}
+
+    return z3.get_version_string(), answer
+
+
+def _cvc5() -> tuple[str, Callable[[dict[str, Any]], dict[str, Any]]]:
+    import cvc5
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        solver = cvc5.Solver(cvc5.TermManager())
+        solver.setOption("produce-models", "true")
+        solver.setOption("tlimit-per", str(max(1, int(1000 * request["seconds"]))))
+        for option, value in request["options"].items():
+            solver.setOption(option, value)
+        parser = cvc5.InputParser(solver)
+        parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, request["script"], "obligation")
+        symbols = parser.getSymbolManager()
+        output = ""
+        while not (command := parser.nextCommand()).isNull():
+            output += str(command.invoke(solver, symbols))
+        result = output.strip()
+        if result not in ("sat", "unsat"):
+            return {"answer": "unknown"}
+        if result == "unsat":
+            return {"answer": "unsat"}
+        declared = {str(term): term for term in symbols.getDeclaredTerms()}
+        values = {
+            unknown: int(solver.getValue(declared[f"${unknown}"]).getIntegerValue())
+            for unknown in request["unknowns"]
+        }
+        return {"answer": "sat", "model": values}
+
+    return str(cvc5.__version__), answer
+
+
+SOLVERS = {"z3": _z3, "cvc5": _cvc5}
+
+
+def main(solver: str) -> int:
+    """Serve until the input ends; exit 3 when the solver is not installed."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    try:
+        version, answer = SOLVERS[solver]()
+    except ImportError as missing:
+        print(json.dumps({"missing": str(missing)}), flush=True)
+        return 3
+    print(json.dumps({"version": version}), flush=True)
+    for line in sys.stdin:
+        try:
+            reply = answer(json.loads(line))
+        except Exception as error:  # a solver's own errors have no common type
+            reply = {"answer": "unknown", "error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(reply), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
