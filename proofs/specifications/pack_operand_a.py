@@ -14,6 +14,7 @@ from typing import Any
 
 from tylo.layouts.atoms import Atom
 from tylo.layouts.errors import GenerationError
+from tylo.layouts.owners import inverse
 from tylo.layouts.terms import name
 from tylo.proofs.effects import Buffer, Effect, Part, Store
 from tylo.proofs.specifications.adjacent_atoms import (
@@ -103,6 +104,53 @@ class PackTile:
     def _offset(self, where: tuple[Any, ...]) -> Any:
         row, column = where
         return row * self.shape[1] + column
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """One half of a packed word: its element, and who holds that element in the accumulator."""
+
+    row: int
+    column: int
+    lane: int
+    warp: int
+    repeat_m: int
+    atom_n: int
+    value: int
+
+
+def ownership_table(
+    tile: PackTile, *, warp: int = 0, repeat_m: int = 0, pair: int = 0
+) -> tuple[tuple[Half, ...], ...]:
+    """For every lane, the eight halves of its words of one A operand, word by word, low half first.
+
+    The element is read off the operand's ownership, and its holder off the inverse of the
+    accumulator's, so that the table shows the exchange instead of assuming it.
+
+    >>> from tylo.layouts.atoms import atom
+    >>> table = ownership_table(PackTile(atom("mma.m16n8k16.bf16")))
+    >>> table[5][4]
+    Half(row=1, column=10, lane=5, warp=0, repeat_m=0, atom_n=1, value=0)
+    """
+    operand, accumulator = (
+        find(tile.atom, tile.repeats_m, tile.pairs, tile.warps_m)
+        for find in (operand_tile, accumulator_tile)
+    )
+
+    def half(lane: int, value: int) -> Half:
+        element = operand(lane=lane, warp=warp, value=value, repeat_m=repeat_m, repeat_k=pair)
+        holder = inverse(accumulator, element)
+        return Half(
+            row=element[0],
+            column=element[1],
+            lane=holder["lane"],
+            warp=holder["warp"],
+            repeat_m=holder["repeat_m"],
+            atom_n=holder["repeat_n"],
+            value=holder["value"],
+        )
+
+    return tuple(tuple(half(lane, value) for value in range(8)) for lane in range(32))
 
 
 def effect(tile: PackTile) -> Effect:

@@ -1,0 +1,133 @@
+"""A bundle or a certificate, and what was checked of it, as a `Document`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tylo.layouts.errors import TyloError
+from tylo.proofs.bundle import FAILS, HOLDS, UNDECIDED, Bundle, Check, Checked
+from tylo.proofs.certificate import Certificate
+from tylo.proofs.effects import assumptions
+from tylo.proofs.report.claims import claims, matrix, theorem
+from tylo.proofs.report.document import Document, Line, Section, Status, counted
+from tylo.proofs.report.evidence import CHECKER, Evidence, bundle_evidence
+from tylo.proofs.report.kernels import digests, ptx
+from tylo.proofs.report.subjects import Subject, subject
+from tylo.proofs.report.trust import recheck, trusted
+from tylo.proofs.specifications import Specification, specification
+
+
+def bundle_document(bundle: Bundle, checked: Checked) -> Document:
+    """The report on a bundle."""
+    evidence = bundle_evidence(bundle, checked)
+    manifest = bundle.manifest
+    stated = checked.specification
+    about = _about(stated, manifest.specification, manifest.parameters)
+    effect = stated.effect if stated else None
+    launch = assumptions(effect) if effect else ()
+    sections = (
+        theorem(evidence, _theorem(evidence), about.purpose, about.atoms, launch),
+        matrix(evidence),
+        *_ownership(about),
+        claims(evidence),
+        ptx(evidence),
+        digests(bundle, evidence),
+        trusted(kernel=True),
+        recheck(kernel=True),
+    )
+    return _document(about.title, evidence, sections)
+
+
+def certificate_document(certificate: Certificate, checks: Sequence[Check]) -> Document:
+    """The report on a certificate alone."""
+    try:
+        stated = specification(certificate.specification, certificate.parameters)
+    except TyloError:
+        stated = None
+    same = stated is not None and [claim.id for claim in stated.claims] == [
+        claim.id for claim in certificate.claims
+    ]
+    # Where the certificate proves something else, the report is about that, under its own name.
+    known = stated if same else None
+    evidence = Evidence(known, certificate, tuple(checks), (CHECKER,))
+    about = _about(known, certificate.specification, certificate.parameters)
+    sections = (
+        theorem(evidence, _theorem(evidence), about.purpose, about.atoms, ()),
+        matrix(evidence),
+        *_ownership(about),
+        claims(evidence),
+        trusted(kernel=False),
+        recheck(kernel=False),
+    )
+    return _document(about.title, evidence, sections)
+
+
+def unread_document(label: str, checks: Sequence[Check]) -> Document:
+    """The report on what could not be read at all."""
+    evidence = Evidence(None, None, tuple(checks), (CHECKER,))
+    return _document(label, evidence, (matrix(evidence),))
+
+
+def _about(stated: Specification | None, label: str, parameters: Mapping[str, Any]) -> Subject:
+    if stated:
+        return subject(stated)
+    given = ", ".join(f"{key} {value}" for key, value in sorted(parameters.items()))
+    title = f"{label} ({given})" if given else label
+    return Subject(title, "The claims are not those of a specification known here.", (), ())
+
+
+def _theorem(evidence: Evidence) -> str:
+    if evidence.specification:
+        return evidence.specification.theorem
+    if evidence.certificate:
+        return f"In the certificate's words: {evidence.certificate.theorem}"
+    return "None: neither a known specification nor a readable certificate."
+
+
+def _ownership(about: Subject) -> tuple[Section, ...]:
+    if not about.tables:
+        return ()
+    return (Section("ownership", "Lane by value", about.tables),)
+
+
+def _document(title: str, evidence: Evidence, sections: tuple[Section, ...]) -> Document:
+    verdict = evidence.verdict
+    return Document(
+        f"{title}: {_headline(evidence)}",
+        verdict,
+        (Status(verdict), *_summary(evidence)),
+        sections,
+    )
+
+
+def _headline(evidence: Evidence) -> str:
+    """What the title says after its colon: the first failure by name."""
+    if evidence.verdict != FAILS:
+        return evidence.verdict
+    if evidence.failures:
+        first = evidence.failures[0]
+        return f"{first.subject} fails ({first.checker})"
+    architecture = next(label for label, each in evidence.validations if each.failures)
+    return f"ptx/{architecture}.ptx fails (PTX)"
+
+
+def _summary(evidence: Evidence) -> Line:
+    proven, stated = len(evidence.proven), len(evidence.claims)
+    counts = f"{proven} of {counted(stated, 'claim')} proven"
+    if evidence.architectures:
+        verdicts = [v for _, each in evidence.validations for v in each.verdicts]
+        held = sum(verdict.verdict == HOLDS for verdict in verdicts)
+        counts += (
+            f"; {held} of {counted(len(verdicts), 'PTX obligation')} hold, and all of them for "
+            f"{len(evidence.validated)} of "
+            f"{counted(len(evidence.architectures), 'architecture')}"
+        )
+    else:
+        counts += "; about the mapping only, no kernel"
+    if evidence.verdict == HOLDS:
+        return (f": {counts}.",)
+    worst = [c for c in evidence.checks if c.verdict == evidence.verdict]
+    named = f"; first: {worst[0]}" if worst else ""
+    missing = "" if evidence.verdict != UNDECIDED or worst else "; something was not checked"
+    return (f": {counts}{named}{missing}.",)
