@@ -1,9 +1,9 @@
 """Claims as SMT-LIB, so that solvers which know nothing of digits can re-check them.
 
 Each conjunct becomes one obligation: a script that asserts the domain and the *negated* conjunct,
-so that ``unsat`` means it holds. Division by a number is SMT-LIB's own ``div`` and ``mod`` (which
-are Euclid's, as here); division by a size introduces a quotient and a remainder with their side
-conditions; exclusive or introduces the bits of both operands, and one more obligation that the
+so that ``unsat`` means it holds. Division introduces a quotient and a remainder with their side
+conditions (cvc5 ran for minutes on SMT-LIB's own ``div`` and ``mod`` where this takes
+milliseconds); exclusive or introduces the bits of both operands, and one more obligation that the
 narrower operand fits its bits.
 
 An obligation with products of unknowns has a second, linear script that solvers decide in
@@ -24,7 +24,12 @@ q > x give dq >= dx + d. That script forgets but never invents, so its ``unsat``
 (declare-const $lane Int)
 (assert (<= 0 $lane))
 (assert (< $lane 32))
-(assert (not (< (div $lane 4) 8)))
+(declare-const q!0 Int)
+(declare-const r!0 Int)
+(assert (= $lane (+ (* 4 q!0) r!0)))
+(assert (<= 0 r!0))
+(assert (< r!0 4))
+(assert (not (< q!0 8)))
 (check-sat)
 <BLANKLINE>
 """
@@ -167,24 +172,19 @@ class _Script:
         return add(left, right, 1 if term.operator == "+" else -1)
 
     def _divide(self, dividend: Integer, divisor: Integer) -> tuple[str, str]:
-        """The quotient and the remainder, as symbols or as SMT-LIB's own operations."""
+        """The symbols of the quotient and the remainder, with their side conditions."""
         if (dividend, divisor) not in self.memory:
             above, below = self._polynomial(dividend), self._polynomial(divisor)
-            if isinstance(divisor, int):
-                symbols = (
-                    f"(div {self._show(above)} {divisor})",
-                    f"(mod {self._show(above)} {divisor})",
-                )
-            else:
-                place = len(self.quotients)
-                symbols = (f"q!{place}", f"r!{place}")
-                self._declare(symbols[0])
-                self._declare(symbols[1])
+            place = len(self.memory)
+            symbols = (f"q!{place}", f"r!{place}")
+            self._declare(symbols[0])
+            self._declare(symbols[1])
+            if not isinstance(divisor, int):
                 self.quotients.append((below, symbols[0]))
-                whole = add(multiply(below, variable(symbols[0])), variable(symbols[1]))
-                self._assert(f"(= {self._show(above)} {self._show(whole)})")
-                self._assert(f"(<= 0 {symbols[1]})")
-                self._assert(f"(< {symbols[1]} {self._show(below)})")
+            whole = add(multiply(below, variable(symbols[0])), variable(symbols[1]))
+            self._assert(f"(= {self._show(above)} {self._show(whole)})")
+            self._assert(f"(<= 0 {symbols[1]})")
+            self._assert(f"(< {symbols[1]} {self._show(below)})")
             self.natural.add(symbols[1])
             self.memory[dividend, divisor] = symbols
         return self.memory[dividend, divisor]

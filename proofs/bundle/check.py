@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tylo.proofs.solvers import SOLVERS, solve, solve_claims
-
 from tylo.layouts.errors import PtxError, TyloError
 from tylo.proofs.bundle.folder import Bundle
 from tylo.proofs.bundle.manifest import CERTIFICATE, EFFECT, KERNEL
@@ -20,6 +18,8 @@ from tylo.proofs.certificate import certificate_from_bytes
 from tylo.proofs.claims import Claim, canonical_json
 from tylo.proofs.effects import Effect, assumptions, effect_to_json
 from tylo.proofs.ptx.validate import Validation, validate
+from tylo.proofs.smt import obligations
+from tylo.proofs.solvers import SOLVERS, solve_all
 from tylo.proofs.specifications import Specification, specification
 
 HOLDS, FAILS, UNDECIDED, DIGEST_ONLY = "holds", "fails", "undecided", "digest only"
@@ -133,10 +133,16 @@ def certificate_checks(path: str, content: bytes, stated: Specification) -> Iter
 
 def solver_checks(claims: tuple[Claim, ...]) -> Iterator[Check]:
     """Each solver on each claim, exported without the certificate's digits."""
-    outcomes = {"holds": HOLDS, "fails": FAILS}
-    for solver in SOLVERS:
-        for claim, verdict in zip(claims, solve_claims(claims, solver), strict=True):
-            yield Check(f"claim {claim.name}", solver, outcomes.get(verdict, UNDECIDED), verdict)
+    judged = solve_all([each for claim in claims for each in obligations(claim)])
+    for position, solver in enumerate(SOLVERS):
+        for claim in claims:
+            answers = [each.answers[position] for each in judged if each.obligation.claim == claim]
+            verdicts = {answer.verdict for answer in answers}
+            worst = next((each for each in ("fails", "missing", "unknown") if each in verdicts), "")
+            outcome = FAILS if worst == "fails" else UNDECIDED if worst else HOLDS
+            detail = worst or f"{len(answers)} obligations"
+            by = f"{solver} {answers[0].version}".strip()
+            yield Check(f"claim {claim.name}", by, outcome, detail)
 
 
 def _ptx(
@@ -150,7 +156,7 @@ def _ptx(
     if f".target {architecture}\n" not in text:
         return [Check(path, "target", FAILS, f"it is not for {architecture}")], None
     try:
-        validation = validate(text, effect, solve=solve)
+        validation = validate(text, effect)
     except PtxError as reason:
         return [Check(path, "PTX", FAILS, str(reason))], None
     total = len(validation.verdicts)

@@ -5,7 +5,7 @@ parameters; this module turns them back into claims and into the effect that the
 
 >>> pack = specification("pack_operand_a", {"atom": "mma.m16n8k16.bf16"})
 >>> len(pack.claims), pack.effect.threads
-(7, 32)
+(8, 32)
 """
 
 from __future__ import annotations

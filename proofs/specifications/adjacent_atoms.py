@@ -13,6 +13,7 @@ tables by `tylo.layouts.tiling`; the numbers above are the claim.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tylo.layouts.atoms import Atom
@@ -72,43 +73,31 @@ def operand_tile(atom: Atom, repeats_m: Integer, pairs: Integer, warps_m: Intege
 
 
 def claims(atom: Atom) -> tuple[Claim, ...]:
-    """Every claim behind `theorem`, over symbolic M, K and W."""
+    """Every claim behind `theorem`, over symbolic M, K and W.
+
+    Warps sit inside the repeats, so that M repeats on W warps are M * W row blocks, block = warp +
+    W * m; what is claimed of lanes and values is claimed for every number of row blocks.
+    """
     repeats_m, pairs, warps_m = name("M"), name("K"), name("W")
-    source = accumulator_tile(atom, repeats_m, pairs, warps_m)
-    target = operand_tile(atom, repeats_m, pairs, warps_m)
-    lane, warp, m, k = name("lane"), name("warp"), name("m"), name("k")
-    word, half = name("w"), name("h")
-    who = [("lane", 32), ("warp", warps_m)]
-    what = [("w", 4), ("h", 2), ("m", repeats_m), ("k", pairs)]
+    source = accumulator_tile(atom, repeats_m, pairs, 1)
+    target = operand_tile(atom, repeats_m, pairs, 1)
+    lane, m, k, word, half = name("lane"), name("m"), name("k"), name("w"), name("h")
+    lanes: list[tuple[str, Integer]] = [("lane", 32)]
+    what: list[tuple[str, Integer]] = [("w", 4), ("h", 2), ("m", repeats_m), ("k", pairs)]
     atom_n, value = exchange(word, half, k)
 
-    held = target(lane=lane, warp=warp, value=2 * word + half, repeat_m=m, repeat_k=k)
-    found = source(lane=lane, warp=warp, value=value, repeat_m=m, repeat_n=atom_n)
-    same_coordinates = Claim(
-        name="same_coordinates",
-        kind="same_lane",
-        statement="Half h of word w of A operand (m, k) and value 2 * (w mod 2) + h of accumulator "
-        "atom (m, 2 * k + w div 2) are the same element, in the same lane and warp.",
-        parameters=_SIZES,
-        variables=who + what,
-        conjuncts=[
-            Conjunct(axis, "=", left, right)
-            for axis, left, right in zip(("row", "column"), held, found, strict=True)
-        ],
-    )
-    owner = inverse(source, held)
+    owner = inverse(source, target(lane=lane, value=2 * word + half, repeat_m=m, repeat_k=k))
     no_lane_crossed = Claim(
         name="no_lane_crossed",
         kind="same_lane",
-        statement="The accumulator's only owner of the A operand's element is the same lane and "
-        "warp, at the stated atom and value.",
+        statement="The accumulator's only owner of the A operand's element is the same lane, at "
+        "the stated atom and value.",
         parameters=_SIZES,
-        variables=who + what,
+        variables=lanes + what,
         conjuncts=[
             Conjunct(label, "=", owner[label], expected)
             for label, expected in (
                 ("lane", lane),
-                ("warp", warp),
                 ("value", value),
                 ("repeat_m", m),
                 ("repeat_n", atom_n),
@@ -132,57 +121,110 @@ def claims(atom: Atom) -> tuple[Claim, ...]:
         },
     )
     return (
-        same_coordinates,
+        _same_coordinates(atom, what),
         no_lane_crossed,
         exchange_bijective,
         _owned_once(
             "accumulator",
             source,
-            [("value", 4), ("repeat_m", repeats_m), ("repeat_n", 2 * pairs)],
-            who,
+            [*lanes, ("value", 4), ("repeat_m", repeats_m), ("repeat_n", 2 * pairs)],
         ),
         _owned_once(
-            "operand", target, [("value", 8), ("repeat_m", repeats_m), ("repeat_k", pairs)], who
+            "operand",
+            target,
+            [*lanes, ("value", 8), ("repeat_m", repeats_m), ("repeat_k", pairs)],
         ),
-        _packed_words(target, who, what),
+        _warps_inside_repeats(atom, repeats_m, pairs, warps_m),
+        _packed_words(target, lanes, what),
         _registers(target, repeats_m, pairs, what),
     )
 
 
-def _owned_once(
-    label: str, tile: Ownership, values: list[tuple[str, Integer]], who: list[tuple[str, Integer]]
-) -> Claim:
+def _same_coordinates(atom: Atom, what: list[tuple[str, Integer]]) -> Claim:
+    """Both tiles put the exchanged values at one coordinate, on any number of warps."""
+    repeats_m, pairs, warps_m = name("M"), name("K"), name("W")
+    lane, warp, m, k, word, half = (name(each) for each in ("lane", "warp", "m", "k", "w", "h"))
+    atom_n, value = exchange(word, half, k)
+    held = operand_tile(atom, repeats_m, pairs, warps_m)(
+        lane=lane, warp=warp, value=2 * word + half, repeat_m=m, repeat_k=k
+    )
+    found = accumulator_tile(atom, repeats_m, pairs, warps_m)(
+        lane=lane, warp=warp, value=value, repeat_m=m, repeat_n=atom_n
+    )
+    return Claim(
+        name="same_coordinates",
+        kind="same_lane",
+        statement="Half h of word w of A operand (m, k) and value 2 * (w mod 2) + h of accumulator "
+        "atom (m, 2 * k + w div 2) are the same element, in the same lane and warp.",
+        parameters=_SIZES,
+        variables=[("lane", 32), ("warp", warps_m), *what],
+        conjuncts=[
+            Conjunct(axis, "=", left, right)
+            for axis, left, right in zip(("row", "column"), held, found, strict=True)
+        ],
+    )
+
+
+def _owned_once(label: str, tile: Ownership, inputs: list[tuple[str, Integer]]) -> Claim:
     """Every element of the tile has exactly one owner, by the explicit inverse."""
     coordinate = {"row": name("row"), "column": name("column")}
-    inputs = {each: name(each) for each, _ in who + values}
     rows, columns = tile.shape
+    owner = inverse(tile, tuple(coordinate.values()))
     return bijection(
         name=f"{label}_owned_once",
         kind="bijective",
-        statement=f"Every element of the {label} tile is held exactly once: by one lane of one "
-        "warp, in one value.",
+        statement=f"Every element of the {label} tile is held exactly once: by one lane, in one "
+        "value.",
         parameters=_SIZES,
-        source=who + values,
+        source=inputs,
         target=[("row", rows), ("column", columns)],
-        forward=dict(zip(coordinate, tile(**inputs), strict=True)),
-        inverse=inverse(tile, tuple(coordinate.values())),
+        forward=dict(
+            zip(coordinate, tile(**{each: name(each) for each, _ in inputs}), strict=True)
+        ),
+        inverse={each: owner[each] for each, _ in inputs},
+    )
+
+
+def _warps_inside_repeats(
+    atom: Atom, repeats_m: Integer, pairs: Integer, warps_m: Integer
+) -> Claim:
+    """Warps and repeats divide the row blocks among them, in both tiles alike."""
+    warp, m, block = name("warp"), name("m"), name("block")
+    tiles = [make(atom, repeats_m, pairs, warps_m) for make in (accumulator_tile, operand_tile)]
+    rows = [tile(warp=warp, repeat_m=m)[0] for tile in tiles]
+    split = bijection(
+        name="warps_inside_repeats",
+        kind="bijective",
+        statement="M repeats on W warps are M * W row blocks of 16 rows, each held by one warp in "
+        "one repeat, the same for accumulator and operand.",
+        parameters=_SIZES,
+        source=[("warp", warps_m), ("m", repeats_m)],
+        target=[("block", repeats_m * warps_m)],
+        forward={"block": warp + warps_m * m},
+        inverse={"warp": block % warps_m, "m": block // warps_m},
+    )
+    return replace(
+        split,
+        conjuncts=[
+            Conjunct("first accumulator row", "=", rows[0], 16 * (warp + warps_m * m)),
+            Conjunct("first operand row", "=", rows[1], 16 * (warp + warps_m * m)),
+            *split.conjuncts,
+        ],
     )
 
 
 def _packed_words(
-    tile: Ownership, who: list[tuple[str, Integer]], what: list[tuple[str, Integer]]
+    tile: Ownership, lanes: list[tuple[str, Integer]], what: list[tuple[str, Integer]]
 ) -> Claim:
     """The two halves of a word are neighbours in a row, the lower one in an even column."""
-    lane, warp, m, k, word = name("lane"), name("warp"), name("m"), name("k"), name("w")
-    low, high = (
-        tile(lane=lane, warp=warp, value=2 * word + half, repeat_m=m, repeat_k=k) for half in (0, 1)
-    )
+    lane, m, k, word = name("lane"), name("m"), name("k"), name("w")
+    low, high = (tile(lane=lane, value=2 * word + half, repeat_m=m, repeat_k=k) for half in (0, 1))
     return Claim(
         name="packed_words",
         kind="packed_word",
         statement="The halves of a word are horizontal neighbours, the low half in an even column.",
         parameters=_SIZES,
-        variables=who + [each for each in what if each[0] != "h"],
+        variables=lanes + [each for each in what if each[0] != "h"],
         conjuncts=[
             Conjunct("same row", "=", low[0], high[0]),
             Conjunct("next column", "=", low[1] + 1, high[1]),
