@@ -29,20 +29,18 @@ True
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from tylo.layouts.errors import ClaimError
 from tylo.layouts.terms import Integer, from_json, to_json
 from tylo.proofs import checker
+from tylo.proofs.atomic import write_file
 from tylo.proofs.claims import Claim, canonical_json, claim_from_json
 
 SCHEMA = "tylo.certificate/1"
@@ -125,21 +123,7 @@ class Certificate:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the file atomically: a reader sees the old content, or all of the new."""
-        target = Path(path)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(self.to_bytes())
-                file.flush()
-                os.fsync(file.fileno())
-            # mkstemp makes private files; a certificate is for everyone to read.
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(target)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                Path(temporary).unlink()
-            raise
+        write_file(path, self.to_bytes())
 
 
 def certificate_from_bytes(content: bytes) -> Certificate:

@@ -77,7 +77,10 @@ def _claim_file(path: Path) -> Claim:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as reason:
-        raise ClaimError(f"cannot read a claim from {path}: {reason}") from reason
+        raise ClaimError(
+            f"cannot read a claim from {path}: {reason}",
+            hint="write one with Claim.to_json, as docs/conventions.md shows",
+        ) from reason
     return claim_from_json(data)
 
 
