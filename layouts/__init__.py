@@ -36,6 +36,7 @@ from tylo.layouts.algebra.products import (
 )
 from tylo.layouts.algebra.recast import downcast, recast, upcast
 from tylo.layouts.algebra.unzip import hier_unzip
+from tylo.layouts.coordinates import CoordinateLayout, make_identity_layout
 from tylo.layouts.errors import LayoutError, NotationError
 from tylo.layouts.int_tuple import (
     IntTuple,
@@ -76,6 +77,7 @@ from tylo.layouts.swizzle import ComposedLayout, Swizzle
 
 __all__ = [
     "ComposedLayout",
+    "CoordinateLayout",
     "IntTuple",
     "Layout",
     "LayoutError",
@@ -118,6 +120,7 @@ __all__ = [
     "linear",
     "logical_divide",
     "logical_product",
+    "make_identity_layout",
     "make_layout",
     "max_common_layout",
     "max_common_vector",

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator
-from typing import Any, NoReturn, SupportsIndex
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 from tylo.layouts.errors import LayoutError
 from tylo.layouts.int_tuple import (
@@ -44,6 +44,9 @@ from tylo.layouts.int_tuple import (
     slice_,
 )
 
+if TYPE_CHECKING:
+    from tylo.layouts.expression import Expression
+
 
 class Layout:
     """A shape and a congruent stride; see the module for the definition and examples.
@@ -59,16 +62,22 @@ class Layout:
 
     def __new__(cls, shape: object, stride: object = None) -> Layout:
         extents = _normalised(shape, "extent", shape)
-        if any(extent < 1 for extent in flatten(extents)):
-            raise LayoutError(f"shape {show(extents)} has an extent below 1")
         if stride is None:
-            return trusted(extents, prefix_product(extents))
-        strides = _normalised(stride, "stride", stride)
+            strides = prefix_product(extents)
+        else:
+            strides = _normalised(stride, "stride", stride)
         if not congruent(extents, strides):
             raise LayoutError(
                 f"shape {show(extents)} and stride {show(strides)} nest differently",
                 hint="give one stride for each extent, nested alike",
             )
+        for entry in flatten((extents, strides)):
+            if type(entry) is not int:
+                from tylo.layouts.symbolic.layout import symbolic
+
+                return symbolic(extents, strides)
+        if any(extent < 1 for extent in flatten(extents)):
+            raise LayoutError(f"shape {show(extents)} has an extent below 1")
         return trusted(extents, strides)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -111,6 +120,23 @@ class Layout:
             return trusted(slice_(crd, self.shape), slice_(crd, self.stride))
         return crd2idx(crd, self.shape, self.stride)
 
+    def subs(self, **values: int) -> Layout:
+        """The layout with symbols replaced by name; without symbols, itself."""
+        return self
+
+    def expr(self, *names: str) -> Expression:
+        """The closed form of the function, over the index or over one name for each mode.
+
+        >>> expression = Layout((4, 6), (8, 1)).expr()
+        >>> print(expression.python(), "|", expression.c(), "|", expression.latex())
+        i % 4 * 8 + i // 4 | i % 4 * 8 + i / 4 | 8 \\cdot (i \\bmod 4) + \\lfloor i / 4 \\rfloor
+        >>> print(Layout((4, 8), (8, 1)).expr("row", "col"))
+        row * 8 + col
+        """
+        from tylo.layouts.expression import index_expression
+
+        return index_expression(self, names)
+
     def extended(self, index: int) -> Any:
         """The offset of an index that may lie past the end, where the last leaf runs on.
 
@@ -133,7 +159,7 @@ class Layout:
         """The mode of that number; of a layout of rank 1 without parentheses, itself at 0."""
         if isinstance(self.shape, tuple):
             try:
-                return trusted(self.shape[mode], self.stride[mode])
+                return like(self, self.shape[mode], self.stride[mode])
             except IndexError:
                 pass
         elif mode in (0, -1):
@@ -183,6 +209,8 @@ def _normalised(value: object, what: str, whole: object) -> IntTuple:
         return tuple(_normalised(entry, what, whole) for entry in value)
     if type(value) is int:
         return value
+    if type(value).__module__.startswith("sympy."):
+        return value
     if isinstance(value, SupportsIndex) and not isinstance(value, bool):
         return operator.index(value)
     raise LayoutError(f"{what} {value!r} in {whole!r} is not an integer")
@@ -199,6 +227,37 @@ def trusted(shape: IntTuple, stride: IntTuple) -> Layout:
     _set_shape(layout, shape)
     _set_stride(layout, stride)
     return layout
+
+
+def require_numbers(rule: str, *layouts: Layout) -> None:
+    """Refuse symbols, for operations that have no symbolic form."""
+    for layout in layouts:
+        if type(layout) is not Layout:
+            raise LayoutError(
+                f"{rule}({layout}) needs numbers, not symbols",
+                hint="substitute values first, with layout.subs(..)",
+            )
+
+
+def like(layout: Layout, shape: IntTuple, stride: IntTuple, *others: Layout) -> Layout:
+    """A layout of entries taken from these, with their symbols' conditions where there are any."""
+    if type(layout) is Layout and all(type(other) is Layout for other in others):
+        return trusted(shape, stride)
+    from tylo.layouts.symbolic.layout import conditions_of, symbolic
+
+    return symbolic(shape, stride, conditions_of(layout, *others))
+
+
+def joined(modes: Iterable[Layout]) -> Layout:
+    """The layout with these modes."""
+    modes = tuple(modes)
+    shape, stride = tuple([m.shape for m in modes]), tuple([m.stride for m in modes])
+    for mode in modes:
+        if type(mode) is not Layout:
+            from tylo.layouts.symbolic.layout import conditions_of, symbolic
+
+            return symbolic(shape, stride, conditions_of(*modes))
+    return trusted(shape, stride)
 
 
 def is_layout(value: object) -> bool:
@@ -220,8 +279,7 @@ def make_layout(*layouts: Any) -> Layout:
     modes: Iterable[Layout] = layouts
     if len(layouts) == 1 and not isinstance(layouts[0], Layout):
         modes = tuple(layouts[0])
-    modes = tuple(modes)
-    return trusted(tuple(mode.shape for mode in modes), tuple(mode.stride for mode in modes))
+    return joined(modes)
 
 
 def size(value: Any) -> Any:
@@ -242,7 +300,7 @@ def slice_and_offset(crd: IntTuple | None, layout: Layout) -> tuple[Layout, Any]
     (4):(1) 8
     """
     return (
-        trusted(slice_(crd, layout.shape), slice_(crd, layout.stride)),
+        like(layout, slice_(crd, layout.shape), slice_(crd, layout.stride)),
         crd2idx(crd, layout.shape, layout.stride),
     )
 
@@ -253,8 +311,11 @@ __all__ = [
     "cosize",
     "depth",
     "is_layout",
+    "joined",
+    "like",
     "make_layout",
     "rank",
+    "require_numbers",
     "size",
     "slice_and_offset",
     "trusted",

@@ -42,7 +42,7 @@ from typing import Any
 
 from tylo.layouts.errors import LayoutError
 from tylo.layouts.int_tuple import IntTuple, crd2idx, has_none, slice_
-from tylo.layouts.layout import Layout, trusted
+from tylo.layouts.layout import Layout, require_numbers, trusted
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +189,7 @@ class ComposedLayout:
 
 def make_swizzle_layout(swizzle: Swizzle, layout: Layout) -> ComposedLayout:
     """`swizzle` after `layout`, refused where an offset is negative."""
+    require_numbers("composition", layout)
     if layout.min_offset() < 0:
         raise LayoutError(
             f"composition({swizzle}, {layout}): the layout reaches the negative offset "

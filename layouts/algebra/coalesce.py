@@ -21,7 +21,7 @@ from typing import Any
 
 from tylo.layouts.errors import LayoutError
 from tylo.layouts.int_tuple import IntTuple, flatten, show
-from tylo.layouts.layout import Layout, trusted
+from tylo.layouts.layout import Layout, joined, like, trusted
 
 
 def coalesce(layout: Layout, profile: IntTuple | None = None) -> Layout:
@@ -32,6 +32,10 @@ def coalesce(layout: Layout, profile: IntTuple | None = None) -> Layout:
     """
     if isinstance(profile, tuple):
         return by_profile(coalesce, layout, profile, "coalesce")
+    if type(layout) is not Layout:
+        from tylo.layouts.symbolic import operations
+
+        return operations.coalesce(layout)
     shape, stride = layout.shape, layout.stride
     if not isinstance(shape, tuple):
         return layout if shape != 1 else trusted(1, 0)
@@ -74,10 +78,7 @@ def by_profile(
             hint="give at most one entry for each mode",
         )
     modes = [
-        operation(trusted(s, d), entry) for s, d, entry in zip(shape, stride, profile, strict=False)
+        operation(like(layout, s, d), entry)
+        for s, d, entry in zip(shape, stride, profile, strict=False)
     ]
-    reached = len(modes)
-    return trusted(
-        tuple([mode.shape for mode in modes]) + shape[reached:],
-        tuple([mode.stride for mode in modes]) + stride[reached:],
-    )
+    return joined([*modes, *[layout[mode] for mode in range(len(modes), len(shape))]])

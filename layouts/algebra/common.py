@@ -17,7 +17,7 @@ from tylo.layouts.algebra.breaks import first_difference, slope_and_breaks, stra
 from tylo.layouts.algebra.coalesce import from_modes, merged
 from tylo.layouts.algebra.inverse import right_inverse
 from tylo.layouts.int_tuple import flatten
-from tylo.layouts.layout import Layout
+from tylo.layouts.layout import Layout, require_numbers
 
 
 def max_common_layout(a: Layout, b: Layout) -> Layout:
@@ -26,6 +26,7 @@ def max_common_layout(a: Layout, b: Layout) -> Layout:
     Modes of the inverse are taken while `A` steps by the same amount along them and adds up over
     them; the last may be taken in part.
     """
+    require_numbers("max_common_layout", a, b)
     walk = right_inverse(b)
     slope, breaks = slope_and_breaks(flatten(a.shape), flatten(a.stride))
     shape: list[int] = []

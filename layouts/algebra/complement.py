@@ -50,6 +50,10 @@ of the 4 offsets below it, so that no shifted copies fill the gap (witness: 4); 
 modes or change the stride
     """
     layout = as_layout(layout)
+    if type(layout) is not Layout or type(product(cotarget)) is not int:
+        from tylo.layouts.symbolic import operations
+
+        return operations.complement(layout, cotarget)
     pairs = [
         (stride, extent)
         for extent, stride in zip(flatten(layout.shape), flatten(layout.stride), strict=True)

@@ -33,6 +33,7 @@ from typing import Any, NoReturn, overload
 
 from tylo.layouts.algebra.breaks import Breaks, first_difference, slope_and_breaks, straight_run
 from tylo.layouts.algebra.coalesce import by_profile, from_modes, merged
+from tylo.layouts.coordinates import CoordinateLayout, compose_coordinates
 from tylo.layouts.errors import LayoutError
 from tylo.layouts.int_tuple import IntTuple, flatten, show, unflatten
 from tylo.layouts.layout import Layout, trusted
@@ -50,6 +51,8 @@ def composition(a: Any, b: Any) -> Any:
 
     `b` is a layout; an integer or shape entry means the compact layout over it; None leaves `A`
     whole; a tuple is applied mode by mode, with the remaining modes of `A` left as they are.
+    A `CoordinateLayout` gives `A` at its coordinates.
+
     `a` may also be a swizzle, with a layout `b`, or a `ComposedLayout`; the result then is one.
 
     Raises `LayoutError` with a coordinate of `B` when no layout over `B`'s shape is `A` after
@@ -73,12 +76,23 @@ def composition(a: Any, b: Any) -> Any:
 
 def _of_layout(a: Layout, b: Any) -> Layout:
     if isinstance(b, Layout):
-        return _composed(a, b)
+        return after(a, b)
     if b is None:
         return a
+    if isinstance(b, CoordinateLayout):
+        return compose_coordinates(a, b, after)
     if isinstance(b, tuple):
         return by_profile(_of_layout, a, b, "composition")
-    return _composed(a, Layout(b))
+    return after(a, Layout(b))
+
+
+def after(a: Layout, b: Layout, *, inside: bool = True) -> Layout:
+    """`A` after the layout `B`. Where sizes are symbols, `inside` claims that `B` stays in `A`."""
+    if type(a) is Layout and type(b) is Layout:
+        return _composed(a, b)
+    from tylo.layouts.symbolic import operations
+
+    return operations.composition(a, b, inside=inside)
 
 
 def _composed(a: Layout, b: Layout) -> Layout:

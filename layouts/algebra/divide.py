@@ -36,11 +36,11 @@ from typing import Any
 
 from tylo.layouts.algebra.coalesce import by_profile
 from tylo.layouts.algebra.complement import complement
-from tylo.layouts.algebra.composition import composition
-from tylo.layouts.algebra.unzip import hier_unzip, joined
+from tylo.layouts.algebra.composition import after
+from tylo.layouts.algebra.unzip import hier_unzip
 from tylo.layouts.errors import LayoutError
 from tylo.layouts.int_tuple import IntTuple, crd2idx, prefix_product, show
-from tylo.layouts.layout import Layout, size, trusted
+from tylo.layouts.layout import Layout, joined, require_numbers, size, trusted
 
 
 def logical_divide(a: Layout, b: Any) -> Layout:
@@ -51,7 +51,7 @@ def logical_divide(a: Layout, b: Any) -> Layout:
     if isinstance(b, Layout):
         try:
             rest = complement(b, size(a))
-            return composition(a, trusted((b.shape, rest.shape), (b.stride, rest.stride)))
+            return after(a, joined((b, rest)), inside=False)
         except LayoutError as error:
             raise LayoutError(
                 f"logical_divide({a}, {b}): {error.message}",
@@ -141,6 +141,7 @@ def in_bounds(divide: Callable[[Layout, Any], Layout], a: Layout, tiler: Any) ->
     >>> predicate.count(), predicate((9, 0), (1, 3)), predicate((10, 0), (1, 3))
     (260, True, False)
     """
+    require_numbers("in_bounds", a)
     conditions = tuple((divide(index, tiler), bound) for index, bound in _indices(a.shape, tiler))
     return Predicate(divide(a, tiler).shape, conditions)
 

@@ -3,7 +3,7 @@
 `filter` keeps the image: the modes of stride 0 and of extent 1 go. `nullspace` keeps the
 repetition: the indices of the modes of stride 0.
 
->>> from tylo.layouts.layout import Layout
+>>> from tylo.layouts.layout import Layout, like
 >>> layout = Layout((2, 3, 4), (1, 0, 2))
 >>> print(filter(layout), nullspace(layout))
 8:1 3:2
@@ -15,7 +15,7 @@ from typing import Any
 
 from tylo.layouts.algebra.coalesce import by_profile, from_modes, merged
 from tylo.layouts.int_tuple import IntTuple, flatten
-from tylo.layouts.layout import Layout
+from tylo.layouts.layout import Layout, like
 
 
 def filter(layout: Layout, profile: IntTuple | None = None) -> Layout:
@@ -30,7 +30,12 @@ def filter(layout: Layout, profile: IntTuple | None = None) -> Layout:
         for extent, stride in zip(flatten(layout.shape), flatten(layout.stride), strict=True)
         if stride != 0
     ]
-    return from_modes(*merged([extent for extent, _ in kept], [stride for _, stride in kept]))
+    extents, strides = [extent for extent, _ in kept], [stride for _, stride in kept]
+    if type(layout) is not Layout:
+        from tylo.layouts.symbolic import operations
+
+        return operations.coalesce(like(layout, tuple(extents), tuple(strides)))
+    return from_modes(*merged(extents, strides))
 
 
 def nullspace(layout: Layout) -> Layout:
@@ -46,4 +51,8 @@ def nullspace(layout: Layout) -> Layout:
             shape.append(extent)
             strides.append(weight)
         weight *= extent
+    if type(layout) is not Layout:
+        from tylo.layouts.symbolic import operations
+
+        return operations.coalesce(like(layout, tuple(shape), tuple(strides)))
     return from_modes(*merged(shape, strides))

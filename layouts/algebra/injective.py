@@ -22,7 +22,7 @@ from typing import Any
 
 from tylo.layouts.errors import Undecided
 from tylo.layouts.int_tuple import flatten, unflatten
-from tylo.layouts.layout import Layout
+from tylo.layouts.layout import Layout, require_numbers
 
 SEARCH_STEPS = 100_000
 
@@ -43,6 +43,7 @@ def collision(layout: Layout, *, broadcast: bool = True) -> tuple[Any, Any] | No
     With `broadcast=False`, modes of stride 0 stay at 0: the question is then whether the layout
     repeats an offset apart from broadcasting it.
     """
+    require_numbers("collision", layout)
     extents, strides = flatten(layout.shape), flatten(layout.stride)
     modes = sorted(
         (abs(d), n, d, m)

@@ -58,10 +58,15 @@ def right_inverse(layout: Any) -> Layout:
     >>> print(right_inverse(Layout((4, 2), (2, 1))), right_inverse(Layout(4, 2)))
     (2,4):(4,1) 1:0
     """
+    layout = as_layout(layout)
+    if type(layout) is not Layout:
+        from tylo.layouts.symbolic import operations
+
+        return operations.right_inverse(layout)
     covered = 1
     shape: list[int] = []
     strides: list[int] = []
-    for stride, extent, weight in _sorted_modes(as_layout(layout)):
+    for stride, extent, weight in _sorted_modes(layout):
         if stride > covered:
             break
         if stride == covered:
@@ -88,6 +93,10 @@ def left_inverse(layout: Any) -> Layout:
 share an offset (witness: ((0, 0), (1, 0))); filter it first
     """
     layout = as_layout(layout)
+    if type(layout) is not Layout:
+        from tylo.layouts.symbolic import operations
+
+        return operations.left_inverse(layout)
     modes = _sorted_modes(layout)
     shape: list[int] = []
     strides: list[int] = []

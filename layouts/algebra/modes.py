@@ -13,24 +13,23 @@ from __future__ import annotations
 from typing import Any
 
 from tylo.layouts.algebra.composition import composition
-from tylo.layouts.algebra.unzip import joined
 from tylo.layouts.errors import LayoutError
 from tylo.layouts.int_tuple import IntTuple, dice_, product, show, slice_
 from tylo.layouts.int_tuple import flatten as leaves
-from tylo.layouts.layout import Layout, trusted
+from tylo.layouts.layout import Layout, joined, like, trusted
 
 
 def slice(crd: IntTuple | None, layout: Any) -> Any:
     """The modes that face a None; of an integer tuple, the entries that do."""
     if isinstance(layout, Layout):
-        return trusted(slice_(crd, layout.shape), slice_(crd, layout.stride))
+        return like(layout, slice_(crd, layout.shape), slice_(crd, layout.stride))
     return slice_(crd, layout)
 
 
 def dice(crd: IntTuple | None, layout: Any) -> Any:
     """The modes that face no None: what `slice` leaves out."""
     if isinstance(layout, Layout):
-        return trusted(dice_(crd, layout.shape), dice_(crd, layout.stride))
+        return like(layout, dice_(crd, layout.shape), dice_(crd, layout.stride))
     return dice_(crd, layout)
 
 
@@ -45,7 +44,7 @@ def flatten(value: Any) -> Any:
         return leaves(value)
     if not isinstance(value.shape, tuple):
         return value
-    return trusted(leaves(value.shape), leaves(value.stride))
+    return like(value, leaves(value.shape), leaves(value.stride))
 
 
 def group(layout: Layout, begin: int, end: int) -> Layout:

@@ -26,9 +26,9 @@ from tylo.layouts.algebra.coalesce import by_profile
 from tylo.layouts.algebra.complement import complement
 from tylo.layouts.algebra.composition import composition
 from tylo.layouts.algebra.modes import append
-from tylo.layouts.algebra.unzip import hier_unzip, joined
+from tylo.layouts.algebra.unzip import hier_unzip
 from tylo.layouts.errors import LayoutError
-from tylo.layouts.layout import Layout, as_layout, trusted
+from tylo.layouts.layout import Layout, as_layout, joined
 
 
 def logical_product(a: Layout, b: Any) -> Layout:
@@ -45,7 +45,7 @@ def logical_product(a: Layout, b: Any) -> Layout:
                 hint=error.hint,
                 witness=error.witness,
             ) from error
-        return trusted((a.shape, places.shape), (a.stride, places.stride))
+        return joined((a, places))
     if b is None:
         return a
     if isinstance(b, tuple):

@@ -23,7 +23,7 @@ from typing import NoReturn
 
 from tylo.layouts.errors import LayoutError
 from tylo.layouts.int_tuple import flatten, unflatten
-from tylo.layouts.layout import Layout, trusted
+from tylo.layouts.layout import Layout, require_numbers, trusted
 
 
 def upcast(layout: Layout, n: int) -> Layout:
@@ -32,6 +32,7 @@ def upcast(layout: Layout, n: int) -> Layout:
     A stride that `n` divides is divided; a smaller one must divide `n`, and its mode gives up the
     part that lies inside a group. Together those parts must be the whole group.
     """
+    require_numbers("upcast", layout)
     if n == 1:
         return layout
     shape: list[int] = []
@@ -62,6 +63,7 @@ def upcast(layout: Layout, n: int) -> Layout:
 
 def downcast(layout: Layout, n: int) -> Layout:
     """The layout of the `n` parts of each element: the mode of stride 1 is `n` times as long."""
+    require_numbers("downcast", layout)
     if n == 1:
         return layout
     leaves = list(zip(flatten(layout.shape), flatten(layout.stride), strict=True))

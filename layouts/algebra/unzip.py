@@ -6,26 +6,20 @@ splitter and gathers `((tile0, tile1), (rest0, rest1, ..))`; the modes beyond th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from tylo.layouts.errors import LayoutError
 from tylo.layouts.int_tuple import show
-from tylo.layouts.layout import Layout, trusted
+from tylo.layouts.layout import Layout, joined, like
 
 Splitter = Callable[[Layout, Any], Layout]
-
-
-def joined(modes: Iterable[Layout]) -> Layout:
-    """The layout with these modes."""
-    modes = tuple(modes)
-    return trusted(tuple([m.shape for m in modes]), tuple([m.stride for m in modes]))
 
 
 def hier_unzip(splitter: Splitter, a: Layout, tiler: Any) -> Layout:
     """`(tiles, rests)` of `splitter(mode, entry)` over a tuple tiler; None has the tile `1:0`."""
     if tiler is None:
-        return trusted((1, a.shape), (0, a.stride))
+        return like(a, (1, a.shape), (0, a.stride))
     if not isinstance(tiler, tuple):
         return splitter(a, tiler)
     if not isinstance(a.shape, tuple) or len(a.shape) < len(tiler):

@@ -1,6 +1,6 @@
 """Linear layouts to start from, and the exact bridges from and to `Layout` and `Swizzle`.
 
->>> from tylo.layouts.layout import Layout
+>>> from tylo.layouts.layout import Layout, require_numbers
 >>> from_layout(Layout((4, 8), (8, 1))).bases
 {'index': [(8,), (16,), (1,), (2,), (4,)]}
 >>> print(to_layout(from_layout(Layout((4, 8), (8, 1)))))
@@ -16,7 +16,7 @@ from __future__ import annotations
 from tylo.layouts.algebra.coalesce import from_modes, merged
 from tylo.layouts.errors import LayoutError
 from tylo.layouts.int_tuple import flatten
-from tylo.layouts.layout import Layout
+from tylo.layouts.layout import Layout, require_numbers
 from tylo.layouts.linear.solve import compose
 from tylo.layouts.linear.value import LinearLayout, packed, require_power_of_two
 from tylo.layouts.swizzle import ComposedLayout, Swizzle
@@ -80,6 +80,7 @@ def from_layout(
         return packed(((source, size),), ((target, size),), columns)
     if isinstance(layout, ComposedLayout):
         return _from_composed(layout, source, target, target_size)
+    require_numbers("from_layout", layout)
     images: list[int] = []
     for extent, stride in zip(flatten(layout.shape), flatten(layout.stride), strict=True):
         bits = require_power_of_two(extent, f"the extent {extent} of {layout}")
