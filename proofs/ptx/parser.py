@@ -46,6 +46,7 @@ from tylo.proofs.ptx.program import (
     Variable,
     Vector,
 )
+from tylo.proofs.ptx.scopes import renamed
 from tylo.proofs.ptx.tokens import Token, number, tokens
 
 # Directives that bound a launch (PTX ISA 11.4), with how many numbers each takes at most.
@@ -150,11 +151,17 @@ def _entry(cursor: _Cursor) -> Entry:
     variables: list[Variable] = []
     body: list[Instruction] = []
     labels: dict[str, int] = {}
+    # Inline assembly opens scopes of its own; what they declare is renamed.
+    scopes: list[dict[str, str]] = [{}]
     cursor.take("{")
-    while not cursor.accept("}"):
+    while scopes:
         token = cursor.next
-        if token.text == ".reg":
-            _registers(cursor, registers)
+        if cursor.accept("}"):
+            scopes.pop()
+        elif cursor.accept("{"):
+            scopes.append({})
+        elif token.text == ".reg":
+            _registers(cursor, registers, scopes)
         elif token.text in _SPACES:
             variables.append(_variable(cursor))
         elif token.text == ".pragma":
@@ -169,7 +176,7 @@ def _entry(cursor: _Cursor) -> Entry:
             labels[token.text] = len(body)
             cursor.position += 2
         else:
-            body.append(_instruction(cursor))
+            body.append(renamed(_instruction(cursor), scopes))
     return Entry(
         name.text,
         tuple(parameters),
@@ -229,7 +236,7 @@ def _count(cursor: _Cursor) -> int:
     return count
 
 
-def _registers(cursor: _Cursor, registers: dict[str, str]) -> None:
+def _registers(cursor: _Cursor, registers: dict[str, str], scopes: list[dict[str, str]]) -> None:
     """``.reg .b32 %r<4>, %x;`` declares %r0 to %r3 and %x."""
     cursor.take(".reg")
     kind = _type(cursor)
@@ -241,9 +248,12 @@ def _registers(cursor: _Cursor, registers: dict[str, str]) -> None:
         else:
             names = [token.text]
         for name in names:
-            if name in registers:
+            if name in scopes[-1]:
                 raise token.error(f"a second register {name!r}")
-            registers[name] = kind
+            # Renamed with a character that no PTX name has.
+            unique = name if len(scopes) == 1 else f"{name}'{len(registers)}"
+            registers[unique] = kind
+            scopes[-1][name] = unique
         if cursor.take(",", ";").text == ";":
             return
 
@@ -278,7 +288,7 @@ def _operand(cursor: _Cursor) -> Operand:
             return Symbol(token.text)
     first = Sink() if token.text == "_" else Register(token.text)
     if cursor.accept("|"):
-        second = cursor.take("register", "_").text
+        second = cursor.take("register", "name", "_").text
         return Pair(first, Sink() if second == "_" else Register(second))
     return first
 

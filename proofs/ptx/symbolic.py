@@ -74,6 +74,8 @@ class Machine:
                 raise instruction.error(
                     "a predicated memory access", hint="only straight-line kernels are covered"
                 )
+            case "load" | "store" if form.chosen.get("space") != "global":
+                raise instruction.error("not in the global space")
             case "load":
                 self._load(instruction, form)
             case "store":

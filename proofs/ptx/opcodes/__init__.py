@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tylo.proofs.ptx.opcodes.arithmetic import ARITHMETIC, COMPARISON
 from tylo.proofs.ptx.opcodes.bits import BITS
+from tylo.proofs.ptx.opcodes.collective import COLLECTIVE
 from tylo.proofs.ptx.opcodes.floating import FLOATING
 from tylo.proofs.ptx.opcodes.movement import CONTROL, MEMORY, MOVEMENT
 from tylo.proofs.ptx.opcodes.table import Form, Opcode, OperandKind, find
@@ -20,6 +21,7 @@ OPCODES: tuple[Opcode, ...] = (
     *MOVEMENT,
     *MEMORY,
     *CONTROL,
+    *COLLECTIVE,
 )
 
 __all__ = ["OPCODES", "Form", "Opcode", "OperandKind", "find"]

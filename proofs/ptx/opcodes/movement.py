@@ -1,8 +1,8 @@
 """Moves, conversions, memory and control flow (PTX ISA 9.7.9, 9.7.12).
 
 The entries with an action touch memory or the order of execution: whoever executes carries them
-out. `cvta` between the generic and the global space changes nothing, since the global window is
-the identity (PTX ISA 9.7.9.20).
+out. Generic addresses are those of the global space, and windows for shared and local memory that
+begin at `WINDOWS` (PTX ISA 5.1, 6.4.1.1: where they begin is not specified).
 """
 
 from __future__ import annotations
@@ -13,16 +13,20 @@ from tylo.proofs.ptx.opcodes.domain import Domain
 from tylo.proofs.ptx.opcodes.table import Form, Opcode
 from tylo.proofs.ptx.program import TYPES
 
+WINDOWS = {"global": 0, "shared": 1 << 56, "local": 1 << 57}
+
 _WORDS = ("b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64", "pred")
 _INTEGERS = tuple(f"{kind}{width}" for kind in "us" for width in (8, 16, 32, 64))
 _STORED = (*_INTEGERS, "b8", "b16", "b32", "b64", "f32", "f64")
+_SPACES = ("global", "shared", "shared::cta", "local")
 _LOADS = {
+    "space": _SPACES,
     "cop": ("ca", "cg", "cs", "lu", "cv"),
     "prefetch": ("L2::64B", "L2::128B", "L2::256B"),
     "vec": ("v2", "v4"),
     "type": _STORED,
 }
-_STORES = {"cop": ("wb", "cg", "cs", "wt"), "vec": ("v2", "v4"), "type": _STORED}
+_STORES = {"space": _SPACES, "cop": ("wb", "cg", "cs", "wt"), "vec": ("v2", "v4"), "type": _STORED}
 
 
 def _convert(d: Domain[Any], f: Form, a: Any) -> Any:
@@ -60,8 +64,18 @@ MOVEMENT = (
     Opcode("mov.type  d, a*4:quarter", "9.7.9.4", {"type": ("b32", "b64")}, _pack),
     Opcode("mov.type  d*2:half, a", "9.7.9.4", {"type": ("b16", "b32", "b64")}, _unpack(2)),
     Opcode("mov.type  d*4:quarter, a", "9.7.9.4", {"type": ("b32", "b64")}, _unpack(4)),
-    Opcode("cvta.to.global.u64  d:u64, a:u64", "9.7.9.20", {}, lambda d, f, a: a),
-    Opcode("cvta.global.u64  d:u64, a:u64", "9.7.9.20", {}, lambda d, f, a: a),
+    Opcode(
+        "cvta.to.space.type  d, a",
+        "9.7.9.20",
+        {"space": ("global", "shared", "local"), "type": ("u64",)},
+        lambda d, f, a: d.subtract(a, d.constant(WINDOWS[f.chosen["space"]], 64), 64),
+    ),
+    Opcode(
+        "cvta.space.type  d, a",
+        "9.7.9.20",
+        {"space": ("global", "shared", "local"), "type": ("u64",)},
+        lambda d, f, a: d.add(a, d.constant(WINDOWS[f.chosen["space"]], 64), 64),
+    ),
     Opcode(
         "cvt.dtype.atype  d~:dtype, a~:atype",
         "9.7.9.21",
@@ -80,12 +94,12 @@ MOVEMENT = (
 MEMORY = (
     Opcode("ld.param.type  d~, [a]", "9.7.9.8", {"type": _STORED}, action="parameter"),
     Opcode(
-        "ld{.weak}.global{.cop}{.nc}{.prefetch}{.vec}.type  d~*, [a]",
+        "ld{.weak}{.space}{.cop}{.nc}{.prefetch}{.vec}.type  d~*, [a]",
         "9.7.9.8",
         _LOADS,
         action="load",
     ),
-    Opcode("st{.weak}.global{.cop}{.vec}.type  [a], b~*", "9.7.9.11", _STORES, action="store"),
+    Opcode("st{.weak}{.space}{.cop}{.vec}.type  [a], b~*", "9.7.9.11", _STORES, action="store"),
 )
 
 CONTROL = (

@@ -1,0 +1,123 @@
+"""`cp.async`: copies from global to shared memory that complete late (PTX ISA 9.7.9.25.3).
+
+A copy reads its source and writes its destination at any time between its issue and the wait for
+it: here at a random one. Its bytes are in flight until the lane that issued it has waited; then
+they are that lane's write, and need a barrier before other lanes may touch them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tylo.proofs.ptx.machine.accesses import check_write, faulty
+from tylo.proofs.ptx.machine.decode import Step
+from tylo.proofs.ptx.machine.state import State
+
+
+@dataclass(eq=False)
+class Copy:
+    """One lane's copy: `taken` bytes from `source`, zeros up to `size`."""
+
+    step: Step
+    warp: int
+    lane: int
+    group: int
+    target: int
+    source: int
+    size: int
+    taken: int
+    cells: Any
+    done: bool = False
+
+    def carry_out(self, state: State) -> None:
+        """Move the bytes."""
+        if self.done:
+            return
+        self.done = True
+        fault = faulty(state, self.step, [self.warp], [self.lane])
+        for offset in range(0, self.size, 4):
+            value = np.zeros(1, np.uint64)
+            if offset < self.taken:
+                value = state.spaces["global"].read(_one(self.source + offset), 4, fault)
+            state.spaces["shared"].write(_one(self.target + offset), value, 4, fault)
+
+
+def _one(address: int) -> Any:
+    return np.array([address], np.uint64)
+
+
+def copy(state: State, step: Step, rows: Any, mask: Any) -> None:
+    """Issue; the destination counts as written from now on."""
+    assert step.address is not None
+    source, size, *rest = step.sources
+    warps, lanes = state.active(rows, mask)
+    if not len(warps):
+        return
+    targets = state.lanes(step.address(rows), rows, mask)
+    sources = state.lanes(source(rows), rows, mask)
+    taken = state.lanes(rest[0](rows) if rest else np.uint64(size), rows, mask)
+    if size not in (4, 8, 16) or (step.form.chosen["cop"] == "cg" and size != 16):
+        raise step.instruction.error(f"a copy of {size} bytes")
+    for addresses in (targets, sources):
+        misaligned = addresses % np.uint64(size) != 0
+        if misaligned.any():
+            at = int(np.argmax(misaligned))
+            message = f"a copy at an address that is no multiple of {size}"
+            raise state.fault(step, "alignment", message, warps[at], lanes[at], int(addresses[at]))
+    _, within = state.access(step, "shared", targets, warps, lanes, size)
+    cells = check_write(state, step, "shared", within, warps, lanes, size, flying=True)
+    for index in range(len(warps)):
+        warp, lane = int(warps[index]), int(lanes[index])
+        state.copies.append(
+            Copy(
+                step,
+                warp,
+                lane,
+                int(state.groups[warp, lane]),
+                int(within[index]),
+                int(sources[index]),
+                size,
+                min(int(taken[index]), size),
+                None if cells is None else cells[index],
+            )
+        )
+
+
+def commit(state: State, step: Step, rows: Any, mask: Any) -> None:
+    """Close the lane's group of copies."""
+    warps, lanes = state.active(rows, mask)
+    state.groups[warps, lanes] += 1
+
+
+def wait(state: State, step: Step, rows: Any, mask: Any) -> None:
+    """All but the most recent n groups of the lane have landed."""
+    (recent,) = step.sources
+    _land(state, rows, mask, state.groups - recent)
+
+
+def wait_all(state: State, step: Step, rows: Any, mask: Any) -> None:
+    """Every copy of the lane has landed, committed or not."""
+    _land(state, rows, mask, state.groups + 1)
+
+
+def _land(state: State, rows: Any, mask: Any, before: Any) -> None:
+    warps, lanes = state.active(rows, mask)
+    waiting = set(zip(warps.tolist(), lanes.tolist(), strict=True))
+    remaining = []
+    for item in state.copies:
+        if (item.warp, item.lane) in waiting and item.group < before[item.warp, item.lane]:
+            item.carry_out(state)
+            if state.shadow is not None:
+                state.shadow.land(item.cells[None, :], np.array([item.warp]))
+        else:
+            remaining.append(item)
+    state.copies[:] = remaining
+
+
+def drift(state: State) -> None:
+    """Some copy that is in flight completes by itself."""
+    if state.copies and state.generator.random() < 0.2:
+        state.copies[int(state.generator.integers(len(state.copies)))].carry_out(state)

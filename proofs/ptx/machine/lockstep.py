@@ -1,0 +1,288 @@
+"""The schedule: which lanes of which warps run next, and how control flows.
+
+Every lane has a program counter of its own. One step runs one instruction for all lanes, of the
+chosen warps, that stand at it. Without a generator the lowest counter of all goes first, and all
+warps that stand there go together: fast, and lanes that diverged meet again as early as they can.
+With a schedule that is random, one warp at a time runs from one memory access or meeting point to
+the next, and among its diverged lanes any may go first.
+
+An instruction with a member mask waits until all lanes it names stand at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from tylo.proofs.ptx.machine import accesses, collectives, copies, matrix
+from tylo.proofs.ptx.machine.barriers import Barriers
+from tylo.proofs.ptx.machine.decode import Step
+from tylo.proofs.ptx.machine.faults import MachineFault
+from tylo.proofs.ptx.machine.floats import approximate
+from tylo.proofs.ptx.machine.state import State
+from tylo.proofs.ptx.program import Entry
+
+Action = Callable[[State, Step, Any, Any], None]
+
+
+def _fence(state: State, step: Step, rows: Any, mask: Any) -> None:
+    """Memory here is never out of order, and a fence alone orders no lanes."""
+
+
+ACTIONS: Mapping[str, Action] = MappingProxyType(
+    {
+        "parameter": accesses.parameter,
+        "load": accesses.load,
+        "store": accesses.store,
+        "atomic": accesses.atomic,
+        "fence": _fence,
+        "shuffle": collectives.shuffle,
+        "vote": collectives.vote,
+        "ballot": collectives.ballot,
+        "match": collectives.match,
+        "active": collectives.active,
+        "reduce": collectives.reduce,
+        "elect": collectives.elect,
+        "copy": copies.copy,
+        "commit": copies.commit,
+        "wait": copies.wait,
+        "wait all": copies.wait_all,
+        "load matrix": matrix.load_matrix,
+        "store matrix": matrix.store_matrix,
+        "move matrix": matrix.move_matrix,
+        "multiply": matrix.multiply,
+    }
+)
+# Actions of all lanes of a warp, and those whose last source is a mask of members.
+_WHOLE = frozenset({"load matrix", "store matrix", "move matrix", "multiply"})
+_MEMBERS = frozenset({"shuffle", "vote", "ballot", "match", "reduce", "elect", "warp barrier"})
+_CONTROL = frozenset({"branch", "return", "barrier", "arrive", "warp barrier"})
+_VISIBLE = frozenset({"load", "store", "atomic", "copy", "wait", "wait all", *_WHOLE})
+_ALL = np.uint64(0xFFFFFFFF)
+_BITS = np.left_shift(np.uint64(1), np.arange(32, dtype=np.uint64))
+_NEVER = 1 << 30
+
+
+class Lockstep:
+    """Runs the resident blocks to their end."""
+
+    def __init__(self, state: State, entry: Entry, steps: list[Step], random: bool) -> None:
+        self.state = state
+        self.steps = steps
+        self.random = random
+        self.barriers = Barriers(state)
+        warps = state.blocks * state.warps
+        self.counter = np.zeros((warps, 32), np.int32)
+        self.live = np.ones((warps, 32), np.bool_)
+        self.blocked = np.zeros((warps, 32), np.bool_)
+        # Lanes that wait for the other members of an instruction.
+        self.parked = np.zeros((warps, 32), np.bool_)
+        self.executed = 0
+        targets = set(entry.labels.values())
+        self.stop = [
+            index in targets
+            or step.form.opcode.action in _CONTROL | _MEMBERS | _WHOLE
+            or (random and step.form.opcode.action in _VISIBLE)
+            for index, step in enumerate(steps)
+        ] + [True]
+
+    def run(self) -> None:
+        """To the end of every lane; raises `MachineFault` when one misbehaves or none can go on."""
+        while True:
+            ready = self.live & ~self.blocked & ~self.parked
+            if not ready.any():
+                if self.live.any():
+                    self._stuck()
+                return
+            if self.random:
+                copies.drift(self.state)
+            counter, rows, mask = self._random(ready) if self.random else self._lowest(ready)
+            self._go(counter, rows, mask)
+
+    def _lowest(self, ready: Any) -> tuple[int, Any, Any]:
+        counters = np.where(ready, self.counter, _NEVER)
+        lowest = int(counters.min())
+        there = counters == lowest
+        chosen = there.any(axis=1)
+        if chosen.all():
+            return lowest, slice(None), there
+        rows = np.flatnonzero(chosen)
+        return lowest, rows, there[rows]
+
+    def _random(self, ready: Any) -> tuple[int, Any, Any]:
+        generator = self.state.generator
+        candidates = np.flatnonzero(ready.any(axis=1))
+        warp = int(candidates[int(generator.integers(len(candidates)))])
+        places = self.counter[warp][ready[warp]]
+        counter = int(places[int(generator.integers(len(places)))])
+        mask = ready[warp] & (self.counter[warp] == counter)
+        return counter, slice(warp, warp + 1), mask[None, :]
+
+    def _go(self, counter: int, rows: Any, mask: Any) -> None:
+        """Run from `counter` to the next place where lanes may part, meet or be interrupted."""
+        state, steps = self.state, self.steps
+        whole = bool(mask.all())
+        first = True
+        while first or not self.stop[counter]:
+            step = steps[counter] if counter < len(steps) else None
+            if step is None:
+                raise self._ran_out(rows, mask)
+            action = step.form.opcode.action
+            taking = None if whole else mask
+            if step.guard is not None:
+                true = np.asarray(step.guard(rows)) != 0
+                taking = np.broadcast_to(true, mask.shape) & mask
+                taking = None if taking.all() else taking
+            self.executed += len(mask)
+            if action in _CONTROL:
+                self._control(step, counter, rows, mask, mask if taking is None else taking)
+                return
+            if action in _MEMBERS or action in _WHOLE:
+                met = self._meet(step, counter, rows, mask, taking)
+                if met is None:
+                    return
+                rows, mask, taking = met
+                whole = bool(mask.all())
+            if action:
+                ACTIONS[action](state, step, rows, taking)
+            else:
+                self._compute(step, rows, taking)
+            counter += 1
+            first = False
+        self._set(rows, mask, counter)
+
+    def _compute(self, step: Step, rows: Any, taking: Any) -> None:
+        semantics = step.form.opcode.semantics
+        assert semantics is not None
+        values = [
+            [read(rows) for read in source]
+            if isinstance(source, list)
+            else (source if isinstance(source, int) else source(rows))
+            for source in step.sources
+        ]
+        if approximate(step.form.mnemonic):
+            self.state.approximate.add(step.form.mnemonic)
+        result = semantics(self.state.domain, step.form, *values)
+        results = result if isinstance(result, list) else [result]
+        for target, value in zip(step.targets, results, strict=True):
+            self.state.write(target, rows, taking, value)
+
+    def _set(self, rows: Any, mask: Any, counter: int) -> None:
+        self.counter[rows] = np.where(mask, counter, self.counter[rows])
+
+    def _meet(self, step: Step, counter: int, rows: Any, mask: Any, taking: Any) -> Any:
+        """Park lanes until all members stand here; returns the rows that can go, if any."""
+        if taking is None and mask.all() and self._all_named(step, rows):
+            self._set(rows, mask, counter)
+            return rows, mask, None
+        numbers = self.state.indices(rows)
+        here = mask | (self.parked[rows] & (self.counter[rows] == counter))
+        if step.form.opcode.action in _WHOLE:
+            members = self.live[rows]
+            wanted = members
+        else:
+            bits = np.broadcast_to(np.asarray(step.sources[-1](rows)), mask.shape)
+            named = (bits[:, :, None] & _BITS[None, None, :]) != 0
+            self._check_members(step, numbers, mask, named)
+            # Every lane that is here must see all its members here.
+            wanted = (named & here[:, :, None]).any(axis=1)
+        complete = (~wanted | here).all(axis=1)
+        self.counter[rows] = np.where(mask, counter, self.counter[rows])
+        self.parked[numbers] = np.where(
+            complete[:, None], self.parked[numbers] & ~here, here | self.parked[numbers]
+        )
+        if not complete.any():
+            return None
+        if complete.all():
+            group, together = rows, here
+        else:
+            group, together = numbers[complete], here[complete]
+        if step.guard is not None:
+            true = np.broadcast_to(np.asarray(step.guard(group)) != 0, together.shape)
+            taking = together & true
+        else:
+            taking = together
+        return group, together, None if taking.all() else taking
+
+    def _all_named(self, step: Step, rows: Any) -> bool:
+        if step.form.opcode.action in _WHOLE:
+            return True
+        return bool((np.asarray(step.sources[-1](rows)) == _ALL).all())
+
+    def _check_members(self, step: Step, numbers: Any, mask: Any, named: Any) -> None:
+        own = named[:, np.arange(32), np.arange(32)]
+        if (mask & ~own).any():
+            row, lane = (int(index[0]) for index in np.nonzero(mask & ~own))
+            raise self.state.fault(
+                step, "members", "the member mask does not name the lane", numbers[row], lane
+            )
+        gone = named & mask[:, :, None] & ~self.live[numbers][:, None, :]
+        if gone.any():
+            row, lane, other = (int(index[0]) for index in np.nonzero(gone))
+            message = f"the member mask names lane {other}, which has exited"
+            raise self.state.fault(step, "members", message, numbers[row], lane)
+
+    def _control(self, step: Step, counter: int, rows: Any, mask: Any, taking: Any) -> None:
+        match step.form.opcode.action:
+            case "branch":
+                target = np.where(taking, step.label, counter + 1)
+                self.counter[rows] = np.where(mask, target, self.counter[rows])
+            case "return":
+                self.live[rows] &= ~taking
+                self._set(rows, mask & ~taking, counter + 1)
+                self._free()
+            case "warp barrier":
+                met = self._meet(step, counter, rows, mask, taking)
+                if met is not None:
+                    group, together, _ = met
+                    self._set(group, together, counter + 1)
+                    self._order(group, together)
+            case action:
+                self._set(rows, mask, counter + 1)
+                self._barrier(step, rows, taking, action == "barrier")
+
+    def _order(self, rows: Any, together: Any) -> None:
+        if self.state.shadow is not None:
+            for warp, lanes in zip(self.state.indices(rows), together, strict=True):
+                # Some lanes alone do not order the others.
+                if (lanes | ~self.live[warp]).all():
+                    self.state.shadow.order_lanes(int(warp))
+
+    def _barrier(self, step: Step, rows: Any, taking: Any, wait: bool) -> None:
+        shape = taking.shape
+        number, *count = (np.broadcast_to(np.asarray(r(rows)), shape) for r in step.sources)
+        for index, warp in enumerate(self.state.indices(rows)):
+            lanes = taking[index]
+            if lanes.any():
+                first = int(np.argmax(lanes))
+                threads = int(count[0][index, first]) if count else 0
+                self.barriers.arrive(
+                    step, int(warp), lanes, int(number[index, first]), threads, wait
+                )
+                if wait:
+                    self.blocked[warp] |= lanes
+                self._free()
+
+    def _free(self) -> None:
+        for warp, lanes in self.barriers.complete(self.live):
+            self.blocked[warp] &= ~lanes
+
+    def _ran_out(self, rows: Any, mask: Any) -> MachineFault:
+        row, lane = (int(index[0]) for index in np.nonzero(mask))
+        warp = self.state.indices(rows)[row]
+        return self.state.fault(self.steps[-1], "control", "runs beyond the last line", warp, lane)
+
+    def _stuck(self) -> None:
+        """Report a lane that waits for ever."""
+        stuck = self.barriers.stuck()
+        if stuck:
+            step, warp, lane = stuck
+            message = "deadlock: waits at a barrier that not all threads reach"
+            raise self.state.fault(step, "deadlock", message, warp, lane)
+        warp, lane = (int(index[0]) for index in np.nonzero(self.parked))
+        step = self.steps[int(self.counter[warp, lane])]
+        message = "deadlock: waits for lanes that never come"
+        raise self.state.fault(step, "deadlock", message, warp, lane)
