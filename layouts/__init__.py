@@ -72,7 +72,7 @@ from tylo.layouts.layout import (
     slice_and_offset,
 )
 from tylo.layouts.linear import LinearLayout
-from tylo.layouts.notation import parse, parse_int_tuple
+from tylo.layouts.notation import evaluate, parse, parse_int_tuple
 from tylo.layouts.swizzle import ComposedLayout, Swizzle
 
 __all__ = [
@@ -102,6 +102,7 @@ __all__ = [
     "dice_",
     "downcast",
     "elem_scale",
+    "evaluate",
     "filter",
     "flat_divide",
     "flat_product",

@@ -210,15 +210,32 @@ def _dot(crd: IntTuple | None, shape: IntTuple, stride: IntTuple, whole: object)
                 f"coordinate {crd} is outside 0..{shape - 1} of the mode {shape}", witness=whole
             )
         return crd * stride
-    size = product(shape)
-    if not 0 <= crd < size:
-        raise LayoutError(
-            f"index {crd} is outside 0..{size - 1} of the shape {show(shape)}", witness=whole
-        )
+    return index_to_offset(crd, shape, stride, whole)
+
+
+def index_to_offset(index: int, shape: IntTuple, stride: IntTuple, whole: Any = None) -> Any:
+    """The offset of an index: its digits in the extents, times the strides.
+
+    >>> index_to_offset(5, (4, (2, 3)), (10, (1, 2)))
+    11
+    """
     total = 0
-    for s, d in zip(flatten(shape), flatten(stride), strict=True):
-        crd, digit = divmod(crd, s)
-        total += digit * d
+    rest = index
+    if isinstance(shape, tuple):
+        for extent, step in zip(flatten(shape), flatten(stride), strict=True):
+            if rest < extent:
+                total += rest * step
+                rest = 0 if rest >= 0 else rest
+                break
+            total += rest % extent * step
+            rest //= extent
+    elif rest < shape:
+        total, rest = rest * stride, 0 if rest >= 0 else rest
+    if rest:
+        raise LayoutError(
+            f"index {index} is outside 0..{product(shape) - 1} of the shape {show(shape)}",
+            witness=index if whole is None else whole,
+        )
     return total
 
 

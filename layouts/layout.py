@@ -37,6 +37,7 @@ from tylo.layouts.int_tuple import (
     depth,
     flatten,
     has_none,
+    index_to_offset,
     prefix_product,
     product,
     rank,
@@ -116,6 +117,8 @@ class Layout:
         (4,3):(1,8)
         """
         crd = coordinate[0] if len(coordinate) == 1 else coordinate
+        if type(crd) is int:
+            return index_to_offset(crd, self.shape, self.stride)
         if has_none(crd):
             return trusted(slice_(crd, self.shape), slice_(crd, self.stride))
         return crd2idx(crd, self.shape, self.stride)
