@@ -147,7 +147,7 @@ class Domain:
                         places[place] = places.get(place, set()) ^ set(name.split("^"))
             beyond.append(rest)
         total = add(beyond[0], beyond[1])
-        unit = 2 << max(places, default=-1)
+        unit = 1 << 1 + max(places, default=-1)
         distinct = len(set(taken)) == len(taken) and not all(beyond)
         if not distinct or any(factor < 0 or factor % unit for factor in total.values()):
             raise Rejected("an operand of xor is not a sum of distinct bits")
@@ -266,13 +266,12 @@ def check_bytes(content: bytes) -> list[Verdict]:
     verdicts = []
     for entry in data["claims"]:
         digest = "sha256:" + hashlib.sha256(encode(entry["claim"]).encode()).hexdigest()
-        accepted, reason = False, "the id is not that of the claim"
         try:
-            if entry["id"] == digest:
-                check_claim(entry["claim"], entry["digits"])
-                accepted, reason = True, "proven"
+            check_claim(entry["claim"], entry["digits"])
+            accepted = entry["id"] == digest
+            reason = "proven" if accepted else "the id is not that of the claim"
         except (Rejected, RecursionError) as rejected:
-            reason = str(rejected)
+            accepted, reason = False, str(rejected)
         verdicts.append(Verdict(digest, entry["claim"]["name"], accepted, reason))
     return verdicts
 
