@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tylo.layouts.errors import PtxError, TyloError
+from tylo.layouts.errors import TyloError
 from tylo.proofs.bundle.folder import Bundle
 from tylo.proofs.bundle.manifest import CERTIFICATE, EFFECT, KERNEL
 from tylo.proofs.certificate import certificate_from_bytes
 from tylo.proofs.claims import Claim, canonical_json
 from tylo.proofs.effects import Effect, assumptions, effect_to_json
-from tylo.proofs.ptx.validate import Validation, validate
+from tylo.proofs.ptx.validate import Solve, Validation, validate
+from tylo.proofs.ptx.workers import Workers
 from tylo.proofs.smt import obligations
 from tylo.proofs.solvers import SOLVERS, solve_all
 from tylo.proofs.specifications import Specification, specification
@@ -63,19 +64,20 @@ def check_bundle(bundle: Bundle) -> Checked:
         return Checked(None, (Check("specification", "manifest", FAILS, str(reason)),), ())
     effect = stated.effect
     if effect is None:
-        reason = f"{stated.name} has no kernel"
-        return Checked(stated, (Check("specification", "manifest", FAILS, reason),), ())
+        missing = Check("specification", "manifest", FAILS, f"{stated.name} has no kernel")
+        return Checked(stated, (missing,), ())
     checks = [
         *_stated_as_specified(bundle, stated, effect),
         *certificate_checks(CERTIFICATE, bundle.files.get(CERTIFICATE, b""), stated),
         *solver_checks(stated.claims),
     ]
     validations = []
-    for architecture in manifest.architectures:
-        verdicts, validation = _ptx(bundle, effect, architecture)
-        checks += verdicts
-        if validation is not None:
-            validations.append((architecture, validation))
+    with Workers() as solve:
+        for architecture in manifest.architectures:
+            verdicts, validation = _ptx(bundle, effect, architecture, solve)
+            checks += verdicts
+            if validation is not None:
+                validations.append((architecture, validation))
     for path in sorted(bundle.files):
         if path.startswith(("cubin/", "tests/")) or path == KERNEL:
             checks.append(Check(path, "digest", DIGEST_ONLY, "--rebuild makes it again"))
@@ -146,27 +148,29 @@ def solver_checks(claims: tuple[Claim, ...]) -> Iterator[Check]:
 
 
 def _ptx(
-    bundle: Bundle, effect: Effect, architecture: str
+    bundle: Bundle, effect: Effect, architecture: str, solve: Solve
 ) -> tuple[list[Check], Validation | None]:
     """The PTX for one architecture has exactly the effect."""
     path = f"ptx/{architecture}.ptx"
     if path not in bundle.files:
         return [], None
-    text = bundle.text(path)
-    if f".target {architecture}\n" not in text:
-        return [Check(path, "target", FAILS, f"it is not for {architecture}")], None
     try:
-        validation = validate(text, effect)
-    except PtxError as reason:
+        text = bundle.text(path)
+        if f".target {architecture}\n" not in text:
+            return [Check(path, "target", FAILS, f"it is not for {architecture}")], None
+        validation = validate(text, effect, solve=solve)
+    except TyloError as reason:
         return [Check(path, "PTX", FAILS, str(reason))], None
-    total = len(validation.verdicts)
-    if validation.failures:
-        detail = f"{len(validation.failures)} of {total} obligations: {validation.failures[0]}"
-        return [Check(path, "PTX", FAILS, detail)], validation
-    if validation.undecided:
-        detail = f"{len(validation.undecided)} of {total} obligations: {validation.undecided[0]}"
-        return [Check(path, "PTX", UNDECIDED, detail)], validation
-    return [Check(path, "PTX", HOLDS, f"{total} obligations")], validation
+    outcome, counted = HOLDS, []
+    contrary = [each for each in validation.verdicts if each.verdict == "disagreement"]
+    if validation.failures or contrary:
+        outcome, counted = FAILS, [*validation.failures, *contrary]
+    elif validation.undecided:
+        outcome, counted = UNDECIDED, list(validation.undecided)
+    detail = f"{len(validation.verdicts)} obligations"
+    if counted:
+        detail = f"{len(counted)} of {detail}: {counted[0]}"
+    return [Check(path, "PTX", outcome, detail)], validation
 
 
 def _compared(subject: str, by: str, same: bool, otherwise: str) -> Check:
