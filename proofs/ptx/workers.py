@@ -1,0 +1,65 @@
+"""z3 and cvc5 on PTX obligations, each in a process of its own that can be killed.
+
+The verdict on a script is what both say: "holds" or "fails" when they agree, "disagreement" when
+they contradict each other, "missing" when one is not installed, and "unknown" otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+
+from tylo.proofs import solvers
+
+_MEANING = {"unsat": "holds", "sat": "fails"}
+
+
+class Workers:
+    """Both solvers, kept running until the end of a `with` block; call it with scripts.
+
+    >>> with Workers() as solve:
+    ...     solve(["(assert false)\\n(check-sat)", "(assert true)\\n(check-sat)"])
+    ['holds', 'fails']
+    """
+
+    def __init__(self, seconds: float = 20.0) -> None:
+        self.seconds = seconds
+        self._processes = [solvers._Process(name) for name in solvers.SOLVERS]
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for process in self._processes:
+            process.stop()
+
+    def __call__(self, scripts: Sequence[str]) -> list[str]:
+        """One verdict for each script."""
+        with ThreadPoolExecutor(len(self._processes)) as pool:
+            answers = list(pool.map(lambda process: self._ask(process, scripts), self._processes))
+        return [_agreed(set(said)) for said in zip(*answers, strict=True)]
+
+    def _ask(self, process: solvers._Process, scripts: Sequence[str]) -> list[str]:
+        verdicts = []
+        for script in scripts:
+            reply = process.ask({"script": script, "unknowns": [], "options": {}}, self.seconds)
+            verdicts.append(
+                "missing"
+                if "missing" in reply
+                else _MEANING.get(reply.get("answer", ""), "unknown")
+            )
+        return verdicts
+
+
+def _agreed(verdicts: set[str]) -> str:
+    if len(verdicts) == 1:
+        return verdicts.pop()
+    if {"holds", "fails"} <= verdicts:
+        return "disagreement"
+    return "missing" if "missing" in verdicts else "unknown"
