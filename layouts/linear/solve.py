@@ -188,12 +188,10 @@ def invert_and_compose(this: LinearLayout, outer: LinearLayout) -> LinearLayout:
 
 
 def _input(layout: LinearLayout, bit: int) -> dict[str, int]:
-    for name, size in layout.in_dims:
-        width = size.bit_length() - 1
-        if bit < width:
-            return {name: 1 << bit}
-        bit -= width
-    raise AssertionError(bit)
+    """The input whose packed form is that one bit."""
+    places = bit_offsets(layout.in_dims)
+    number = max(k for k, place in enumerate(places) if place <= bit)
+    return {layout.in_dims[number][0]: 1 << (bit - places[number])}
 
 
 def common_bases(a: LinearLayout, b: LinearLayout) -> tuple[tuple[int, ...], ...]:

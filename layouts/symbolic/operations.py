@@ -106,6 +106,9 @@ def complement(layout: Layout, cotarget: Any) -> Layout:
             )
         quotient, needed = divides(covered, stride)
         conditions += needed
+        if quotient != 1:
+            # A mode of extent 1 leaves no gap to fill: that is another complement.
+            conditions += at_most(2, extent)
         result.append((quotient, covered))
         covered = tidy(stride * extent)
     total = tidy(product(cotarget))

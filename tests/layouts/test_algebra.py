@@ -273,6 +273,13 @@ def test_downcast_splits_elements_exactly_and_upcast_joins_them(layout: Layout, 
     assert tl.upcast(result, n) == layout
 
 
+def test_common_run_that_carries_between_two_modes() -> None:
+    a, b = Layout((2, 2, 3), (1, 1, 0)), Layout((3, 2, 2), (4, 2, 1))
+    assert tl.right_inverse(b) == Layout((2, 2), (6, 3))
+    assert (a(6), a(3), a(9)) == (1, 2, 1)
+    assert tl.max_common_layout(a, b) == Layout(2, 6)
+
+
 def test_recast_by_bits() -> None:
     a = Layout((8, 4))
     assert tl.recast(a, 16, 16) == a
@@ -321,6 +328,8 @@ def test_rearranging_modes() -> None:
     assert tl.dice((None, 0, None, 0), a) == Layout((3, 5), (2, 24))
     assert tl.slice((None, (0, None)), (1, (2, 3))) == (1, 3)
     assert tl.dice((None, (0, None)), (1, (2, 3))) == (2,)
+    assert tl.flatten((2, (3, 4))) == (2, 3, 4)
+    assert tl.flatten(Layout(4)) == Layout(4)
     assert tl.flatten(Layout(((2, 3), 4))) == Layout((2, 3, 4))
     for wrong in (
         lambda: tl.group(a, 2, 2),

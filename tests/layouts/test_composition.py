@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tylo.layouts import Layout, LayoutError, compatible, composition, flatten, product
+from tylo.layouts.algebra import breaks, injective
+from tylo.layouts.errors import Undecided
 
 Flat = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -135,6 +137,17 @@ def test_cancelling_jumps_are_composed() -> None:
     )
     # Both carries happen together for ever: the answer holds at any extent, without enumeration.
     assert composition(Layout((2, 3, 2), (0, 1, 2)), Layout(10**9, 3)) == Layout(10**9, 1)
+
+
+def test_searches_that_do_not_end_are_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(breaks, "SEARCH_STEPS", 1)
+    with pytest.raises(Undecided, match="stay straight"):
+        breaks.straight_run([(2, 1), (4, -1)], 3, 8)
+    with pytest.raises(Undecided, match="add up"):
+        breaks.first_difference([(6, 1), (36, -1)], [5, 7, 31], [6, 6, 6])
+    monkeypatch.setattr(injective, "SEARCH_STEPS", 0)
+    with pytest.raises(Undecided, match="repeat an offset"):
+        injective.collision(Layout((5, 5, 5, 5), (97, 101, 103, 107)))
 
 
 def test_large_domains_cost_nothing() -> None:

@@ -112,6 +112,7 @@ def test_modes() -> None:
     assert len(layout) == tl.rank(layout.shape) == 2
     assert tl.depth(layout.shape) == 2
     assert tl.depth(()) == 1
+    assert tl.make_layout([Layout(4), Layout(2, 8)]) == Layout((4, 2), (1, 8))
     assert tl.make_layout(layout) == Layout(((4, (2, 3)),))
     assert tl.is_layout(layout)
     assert not tl.is_layout((4, 2))
@@ -153,6 +154,16 @@ def test_coordinates_outside(coordinate: tuple[object, ...], message: str) -> No
         Layout((4, (2, 3)))(*coordinate)
 
 
+def test_indices_outside_a_layout_without_parentheses() -> None:
+    for index in -1, 4, 9:
+        with pytest.raises(LayoutError, match=r"outside 0\.\.3"):
+            Layout(4)(index)
+        with pytest.raises(LayoutError, match=r"outside 0\.\.3"):
+            tl.crd2idx((0, index), (2, 4))
+    with pytest.raises(LayoutError, match="index 1 is outside"):
+        Layout((), ())(1)
+
+
 def test_running_past_the_end_is_explicit_and_never_backwards() -> None:
     assert Layout((4, 2), (1, 8)).extended(11) == 19
     with pytest.raises(LayoutError, match="negative"):
@@ -186,6 +197,7 @@ def test_int_tuples() -> None:
     assert tl.crd2idx((None, 2), (2, 3)) == 4
     assert tl.crd2crd((1, 5), (2, (3, 2))) == (1, (2, 1))
     assert tl.unflatten((1,), 7) == 1
+    assert tl.inner_product((2, (3, 4)), (1, (10, 100))) == 432
     assert tl.compatible(Layout(24), Layout((4, 6)))
     assert tl.congruent((1, (2, 3)), (4, (5, 6)))
     assert not tl.congruent((1, 2), (1, 2, 3))

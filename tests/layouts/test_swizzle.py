@@ -21,6 +21,8 @@ def test_a_swizzle_is_its_picture(bits: int, base: int, shift: int, x: int) -> N
     source = base + max(shift, 0)
     for bit in range(bits):
         digits[source - shift + bit] ^= x >> (source + bit) & 1
+    assert swizzle.source() == ((1 << bits) - 1) << source
+    assert swizzle.target() == ((1 << bits) - 1) << (source - shift)
     expected = sum(digit << b for b, digit in enumerate(digits))
     assert swizzle(x) == expected
     assert swizzle(swizzle(x)) == x
