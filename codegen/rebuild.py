@@ -40,7 +40,7 @@ def rebuild_checks(bundle: Bundle, stated: Specification, effect: Effect) -> Ite
             if bundle.files.get(path) == content:
                 yield Check(path, "recompiled", HOLDS, again.compiler)
             elif again.compiler != manifest.compiler:
-                reason = f"it was made by {manifest.compiler}, recompiled by {again.compiler}"
-                yield Check(path, "recompiled", UNDECIDED, reason)
+                makers = f"it was made by {manifest.compiler}, recompiled by {again.compiler}"
+                yield Check(path, "recompiled", UNDECIDED, makers)
             else:
                 yield Check(path, "recompiled", FAILS, "these bytes do not come from kernel.cu")

@@ -9,7 +9,6 @@ from tylo.layouts.errors import BundleError, TyloError
 from tylo.proofs.bundle import (
     DIGEST_ONLY,
     FAILS,
-    HOLDS,
     UNDECIDED,
     Bundle,
     Check,
@@ -19,8 +18,6 @@ from tylo.proofs.bundle import (
 )
 from tylo.proofs.bundle.certificates import check_certificate_file
 from tylo.proofs.certificate import Certificate
-
-EXIT_CODES = {HOLDS: 0, FAILS: 1, UNDECIDED: 3}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tylo.cli.output import print_json
+from tylo.cli.output import EXIT_CODES, print_json, worst
 from tylo.layouts.errors import ClaimError
+from tylo.proofs.atomic import write_file
+from tylo.proofs.bundle import digest
 from tylo.proofs.certificate import Certificate, Proof
 from tylo.proofs.claims import Claim, claim_from_json
 from tylo.proofs.prover import Counterexample, prove
 from tylo.proofs.specifications import SHIPPED, specification
 
 SCHEMA = "tylo.prove/1"
-_VERDICTS = {"fails": 1, "unknown": 3, "missing": 3}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -43,8 +44,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         for entry in results:
             print(_line(entry))
-    # A counterexample outweighs what nobody decided.
-    return 1 if 1 in codes else max(codes)
+    return worst(codes)
 
 
 class _Target:
@@ -85,15 +85,13 @@ def _claim_file(path: Path) -> Claim:
 
 
 def _ask_solvers(target: _Target, results: list[dict[str, Any]]) -> list[int]:
-    from tylo.proofs.solvers import SOLVERS, solve_claims
+    from tylo.proofs.bundle.check import solver_checks
 
     codes = []
-    for solver in SOLVERS:
-        for claim, verdict in zip(target.claims, solve_claims(target.claims, solver), strict=True):
-            results.append(
-                {"theorem": target.label, "claim": claim.name, "solver": solver, "verdict": verdict}
-            )
-            codes.append(_VERDICTS.get(verdict, 0))
+    for check in solver_checks(target.claims):
+        entry = {"theorem": target.label, "claim": check.subject.removeprefix("claim ")}
+        results.append(entry | {"solver": check.checker, "verdict": check.verdict})
+        codes.append(EXIT_CODES[check.verdict])
     return codes
 
 
@@ -115,11 +113,17 @@ def _publish(
         )
     if not options.coq:
         return []
-    from tylo.proofs.coq import check_certificate
+    from tylo.proofs.coq import coq_file
+    from tylo.proofs.coq_runner import check_with_coq
 
-    verdict = check_certificate(certificate)
-    results.append({"theorem": target.label, "solver": "coq", "verdict": verdict})
-    return [_VERDICTS.get(verdict, 0)]
+    if options.output:
+        text = coq_file(proofs).encode()
+        path = Path(options.output) / f"{target.label}.v"
+        write_file(path, text)
+        results.append({"theorem": target.label, "written": str(path), "digest": digest(text)})
+    found = check_with_coq(proofs)
+    results.append({"theorem": target.label, "solver": "coq", "verdict": found.verdict})
+    return [EXIT_CODES.get(found.verdict, EXIT_CODES["undecided"])]
 
 
 def _line(entry: dict[str, Any]) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tylo.cli.checking import EXIT_CODES, examine
-from tylo.cli.output import print_json
+from tylo.cli.checking import examine
+from tylo.cli.output import EXIT_CODES, print_json, worst
 from tylo.layouts.errors import BundleError
 from tylo.proofs.atomic import write_file
-from tylo.proofs.bundle import FAILS
 from tylo.proofs.report import report
 
 SCHEMA = "tylo.report/1"
@@ -28,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     )
     write_file(target, text.encode())
     codes = [EXIT_CODES[each.checked.verdict] for each in examined]
-    code = EXIT_CODES[FAILS] if EXIT_CODES[FAILS] in codes else max(codes)
+    code = worst(codes)
     if options.json:
         verdicts = {each.path: each.checked.verdict for each in examined}
         print_json({"schema": SCHEMA, "report": str(target), "verdicts": verdicts})
