@@ -37,11 +37,12 @@ def rounded_bits(values: NDArray[Any], dtype: str) -> NDArray[numpy.uint16]:
         with numpy.errstate(over="ignore", under="ignore", invalid="ignore"):
             return values.astype(numpy.float16).view(numpy.uint16)
     if dtype == "bf16":
+        # One axis at least: numpy warns when a sum of scalars wraps, and that of a NaN may.
         word = numpy.ascontiguousarray(values).view(numpy.uint32)
         # Adding just under half of the last kept bit, and that bit, carries exactly when rounding
         # to nearest even goes up; the carry into the exponent is what makes infinity.
         up = word + numpy.uint32(0x7FFF) + (word >> numpy.uint32(16) & numpy.uint32(1))
         quiet = word | numpy.uint32(0x0040_0000)
         kept = numpy.where(numpy.isnan(values), quiet, up)
-        return (kept >> numpy.uint32(16)).astype(numpy.uint16)
+        return (kept >> numpy.uint32(16)).astype(numpy.uint16).reshape(values.shape)
     raise GenerationError(f"cannot round to {dtype!r}", hint=f"round to {' or '.join(_ROUNDED)}")

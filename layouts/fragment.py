@@ -42,6 +42,7 @@ class Fragment:
 
     def __post_init__(self) -> None:
         expected = _concrete_sizes(self.ownership)
+        _require_array(self.data)
         if self.data.shape[-2:] != expected:
             raise OwnershipError(
                 f"data of shape {self.data.shape} does not end in (threads, values) = {expected}",
@@ -86,6 +87,7 @@ def gather(matrix: NDArray[Any], ownership: Ownership) -> Fragment:
 
     Raises `OwnershipError` where the trailing extents are not the ownership's.
     """
+    _require_array(matrix)
     axes = len(ownership.shape)
     if matrix.shape[-axes:] != ownership.shape:
         raise OwnershipError(
@@ -126,6 +128,13 @@ def scatter(fragment: Fragment) -> NDArray[Any]:
             witness=tuple(int(part[thread, value]) for part in where),
         )
     return matrix
+
+
+def _require_array(data: Any) -> None:
+    if not isinstance(getattr(data, "shape", None), tuple):
+        raise OwnershipError(
+            f"a {type(data).__name__} is no array", hint="make it one with numpy.asarray"
+        )
 
 
 def _trailing(where: tuple[NDArray[numpy.int64], ...]) -> tuple[Any, ...]:

@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tylo.layouts.errors import OwnershipError
+from tylo.layouts.indices import inside
 from tylo.layouts.ownership import Input, Mode, Ownership
 from tylo.layouts.terms import Integer, Term
 
@@ -34,7 +35,11 @@ def owners(ownership: Ownership, *coordinate: int) -> list[dict[str, int]]:
 
     Raises `OwnershipError` where the coordinate is outside the tile or sizes are symbolic.
     """
-    _refuse_outside(ownership, coordinate)
+    if ownership.symbols:
+        raise OwnershipError(
+            f"sizes {', '.join(ownership.symbols)} are symbolic",
+            hint="use inverse(), which gives closed forms",
+        )
     found = inverse(ownership, coordinate)
     replicas = [
         (each.name, _replica_offsets(each))
@@ -53,14 +58,24 @@ def owners(ownership: Ownership, *coordinate: int) -> list[dict[str, int]]:
 def inverse(ownership: Ownership, coordinate: Sequence[Any]) -> dict[str, Any]:
     """The index of each input that owns `coordinate` (integers or terms), replicas at 0.
 
-    Raises `OwnershipError` if the digits along an axis do not form a mixed radix of its extent.
+    Raises `OwnershipError` if the digits along an axis do not form a mixed radix of its extent, or
+    the coordinate is outside the tile.
     """
+    if len(coordinate) != len(ownership.axes):
+        raise OwnershipError(
+            f"{tuple(coordinate)} has {len(coordinate)} entries",
+            hint=f"give one per axis: {', '.join(ownership.axis_names)}",
+        )
+    where = [
+        inside(label, position, extent)
+        for (label, extent), position in zip(ownership.axes, coordinate, strict=True)
+    ]
     found: dict[str, Any] = {each.name: 0 for each in ownership.inputs}
     weights = {each.name: _weights(each) for each in ownership.inputs}
     for axis, (label, extent) in enumerate(ownership.axes):
         chain = _chain(ownership, axis, label, extent)
         for position, (source, index, mode) in enumerate(chain):
-            digit = coordinate[axis] // mode.steps[axis]
+            digit = where[axis] // mode.steps[axis]
             if position < len(chain) - 1:
                 digit = digit % mode.size
             found[source.name] = found[source.name] + digit * weights[source.name][index]
@@ -88,11 +103,11 @@ def _chain(
     while pending:
         following = [item for item in pending if _same(item[2].steps[axis], reached)]
         if len(following) != 1:
+            fault, where = _fault(reached, [mode.steps[axis] for _, _, mode in pending])
             raise OwnershipError(
-                f"{len(following)} digits step by {reached} along {label}: "
-                f"elements are {'unowned' if not following else 'owned twice'}",
+                f"{len(following)} digits step by {reached} along {label}: an element is {fault}",
                 hint="steps along an axis must be 1, then the products of the sizes before",
-                witness={label: reached if not following else following[0][2].steps[axis]},
+                witness={label: where},
             )
         ordered.append(following[0])
         pending.remove(following[0])
@@ -104,6 +119,19 @@ def _chain(
             witness={label: reached},
         )
     return ordered
+
+
+def _fault(reached: Integer, steps: Sequence[Integer]) -> tuple[str, Integer]:
+    """What is wrong where not exactly one digit steps by `reached`, and the least place it shows.
+
+    Every coordinate below `reached` is owned once already: a step to one of them owns it twice.
+    """
+    if isinstance(reached, int):
+        numbers = [step for step in steps if isinstance(step, int)]
+        if len(numbers) == len(steps):
+            least = min(numbers)
+            return ("owned twice", least) if least <= reached else ("unowned", reached)
+    return "unowned or owned twice", reached
 
 
 def _weights(source: Input) -> list[Integer]:
@@ -146,22 +174,3 @@ def _monomial(term: Integer) -> tuple[int, tuple[str, ...]] | Term:
         if not isinstance(left, Term) and not isinstance(right, Term):
             return math.prod((left[0], right[0])), tuple(sorted(left[1] + right[1]))
     return term
-
-
-def _refuse_outside(ownership: Ownership, coordinate: Sequence[int]) -> None:
-    if len(coordinate) != len(ownership.axes):
-        raise OwnershipError(
-            f"{coordinate} has {len(coordinate)} entries",
-            hint=f"give one per axis: {', '.join(ownership.axis_names)}",
-        )
-    if ownership.symbols:
-        raise OwnershipError(
-            f"sizes {', '.join(ownership.symbols)} are symbolic",
-            hint="use inverse(), which gives closed forms",
-        )
-    for (label, extent), position in zip(ownership.axes, coordinate, strict=True):
-        if not (isinstance(extent, int) and 0 <= position < extent):
-            raise OwnershipError(
-                f"{label} {position} is outside the tile",
-                hint=f"{label} runs from 0 to {extent} - 1",
-            )

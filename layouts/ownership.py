@@ -40,7 +40,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tylo.layouts.errors import OwnershipError
-from tylo.layouts.terms import Integer, Term
+from tylo.layouts.indices import inside, require_number
+from tylo.layouts.terms import Integer
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,32 @@ class Ownership:
         labels = [each.name for each in self.inputs]
         if len(set(labels)) != len(labels):
             raise OwnershipError(f"two inputs share a name: {labels}", hint="rename one of them")
+        for label, extent in self.axes:
+            require_number(f"the extent of {label}", extent, 1)
+        for each in self.inputs:
+            for mode in each.modes:
+                if len(mode.steps) != len(self.axes):
+                    raise OwnershipError(
+                        f"a digit of {each.name} has {len(mode.steps)} steps for "
+                        f"{len(self.axes)} axes",
+                        hint="give one step per axis, 0 where the digit moves nothing",
+                    )
+                require_number(f"the size of a digit of {each.name}", mode.size, 1)
+                for step in mode.steps:
+                    require_number(f"a step of {each.name}", step, 0)
+        if not self.symbols:
+            self._require_inside()
+
+    def _require_inside(self) -> None:
+        for axis, (label, extent) in enumerate(self.axes):
+            modes = [mode for each in self.inputs for mode in each.modes]
+            last: Any = sum((mode.size - 1) * mode.steps[axis] for mode in modes)
+            if last >= extent:
+                raise OwnershipError(
+                    f"digits along {label} reach coordinate {last} of a tile of {extent}",
+                    hint=f"make the extent at least {last + 1}, or the steps smaller",
+                    witness={label: last},
+                )
 
     @property
     def inputs(self) -> tuple[Input, ...]:
@@ -172,21 +199,16 @@ class Ownership:
     def __call__(self, **indices: Any) -> tuple[Any, ...]:
         """The coordinate at named indices: integers, numpy arrays or terms; absent inputs are 0.
 
-        Raises `OwnershipError` for a name that is no input and an integer that is out of range.
+        Raises `OwnershipError` for a name that is no input, an index that is no integer, and one
+        that is out of range.
         """
         for label in indices:
             self.input(label)
         moved: list[Any] = [0] * len(self.axes)
         for each in self.inputs:
-            index = indices.get(each.name, 0)
-            if isinstance(index, int) and isinstance(each.size, int):
-                if not 0 <= index < each.size:
-                    raise OwnershipError(
-                        f"{each.name} {index} is out of range",
-                        hint=f"{each.name} runs from 0 to {each.size - 1}",
-                    )
-                if index == 0:
-                    continue
+            index = inside(each.name, indices.get(each.name, 0), each.size)
+            if isinstance(index, int) and index == 0:
+                continue
             for mode, digit in each.digits(index):
                 for axis, step in enumerate(mode.steps):
                     if not (isinstance(step, int) and step == 0):
@@ -208,12 +230,8 @@ class Ownership:
 
     def split(self, inputs: tuple[Input, ...], number: Any) -> dict[str, Any]:
         """The index of each of `inputs` inside a flat number over them, first fastest."""
-        total = math.prod((each.size for each in inputs), start=1)
-        if isinstance(number, int) and isinstance(total, int) and not 0 <= number < total:
-            raise OwnershipError(
-                f"{inputs[0].name} number {number} is out of range",
-                hint=f"flat numbers over {', '.join(i.name for i in inputs)} run to {total - 1}",
-            )
+        label = " x ".join(each.name for each in inputs) or "an empty input"
+        number = inside(label, number, math.prod((each.size for each in inputs), start=1))
         split: dict[str, Any] = {}
         for position, each in enumerate(inputs):
             last = position == len(inputs) - 1
@@ -228,6 +246,7 @@ class Ownership:
         >>> [half.register(value) for value in range(4)]
         [(0, 0), (0, 16), (1, 0), (1, 16)]
         """
+        value = inside("value", value, self.value_count)
         if self.bits >= 32:
             return value * (self.bits // 32), 0
         per_register = 32 // self.bits
@@ -239,9 +258,7 @@ class Ownership:
         from tylo.layouts.terms import names
 
         found: set[str] = set()
-        for each in self.inputs:
-            for mode in each.modes:
-                for part in (mode.size, *mode.steps):
-                    if isinstance(part, Term):
-                        found.update(names(part))
+        modes = (mode for each in self.inputs for mode in each.modes)
+        for part in (*self.shape, *(part for mode in modes for part in (mode.size, *mode.steps))):
+            found.update(names(part))
         return tuple(sorted(found))

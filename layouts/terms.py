@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any, TypeAlias
 
 from tylo.layouts.errors import ClaimError
@@ -109,12 +110,14 @@ def name(identifier: str) -> Term:
 
 
 def operation(operator: str, left: Integer, right: Integer) -> Integer:
-    """`left operator right`, folded where both are numbers or one is neutral."""
+    """`left operator right`, folded where both are numbers or one is neutral.
+
+    Raises `ClaimError` for an operand that is no integer and for a divisor below 1.
+    """
+    left, right = _operand(left), _operand(right)
+    if operator in ("div", "mod"):
+        _require_positive(operator, left, right)
     if isinstance(left, int) and isinstance(right, int):
-        if operator in ("div", "mod") and right <= 0:
-            raise ClaimError(
-                f"{left} {operator} {right}: divisors are positive", hint="divide by 1 or more"
-            )
         return int(_FOLD[operator](left, right))
     match operator, left, right:
         case ("+" | "xor", 0, term) | ("+" | "-" | "xor", term, 0):
@@ -124,6 +127,24 @@ def operation(operator: str, left: Integer, right: Integer) -> Integer:
         case ("*", 0, _) | ("*", _, 0) | ("mod", _, 1) | ("div" | "mod", 0, _):
             return 0
     return Term(operator, (left, right))
+
+
+def _operand(operand: Any) -> Integer:
+    if isinstance(operand, Term):
+        return operand
+    try:
+        return int(index(operand))
+    except TypeError:
+        raise ClaimError(
+            f"{operand!r} is not an integer", hint="terms are made of integers and names"
+        ) from None
+
+
+def _require_positive(operator: str, left: Any, divisor: Any) -> None:
+    if isinstance(divisor, int) and divisor <= 0:
+        raise ClaimError(
+            f"{left} {operator} {divisor}: divisors are positive", hint="divide by 1 or more"
+        )
 
 
 def evaluate(term: Integer, values: Mapping[str, Any]) -> Any:
@@ -142,6 +163,8 @@ def evaluate(term: Integer, values: Mapping[str, Any]) -> Any:
             )
         return values[identifier]
     left, right = (evaluate(operand, values) for operand in term.operands)
+    if term.operator in ("div", "mod"):
+        _require_positive(term.operator, left, right)
     return _FOLD[term.operator](left, right)
 
 
@@ -176,6 +199,13 @@ def to_json(term: Integer) -> Json:
 
 def from_json(data: Json) -> Integer:
     """The inverse of `to_json`; raises `ClaimError` on anything else."""
+    try:
+        return _read(data)
+    except RecursionError:
+        raise ClaimError("a term is nested too deeply to read", hint="split it") from None
+
+
+def _read(data: Json) -> Integer:
     if isinstance(data, bool):
         raise ClaimError(f"{data!r} is not a term", hint="use 0 or 1")
     if isinstance(data, int):
@@ -183,7 +213,7 @@ def from_json(data: Json) -> Integer:
     if isinstance(data, str):
         return name(data)
     if isinstance(data, Sequence) and len(data) == 3 and data[0] in OPERATORS:
-        return operation(data[0], from_json(data[1]), from_json(data[2]))
+        return operation(data[0], _read(data[1]), _read(data[2]))
     raise ClaimError(
         f"{data!r} is not a term",
         hint=f"use an integer, a name, or [operator, a, b] with {OPERATORS}",

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 
 from tylo.layouts.atoms.atom import Atom
 from tylo.layouts.errors import OwnershipError
+from tylo.layouts.indices import require_number
 from tylo.layouts.ownership import Input, Mode, Ownership
 from tylo.layouts.terms import Integer
 
@@ -60,10 +61,9 @@ def tile_operand(
     Raises `OwnershipError` for a count below 1 and `AtomError` for an unknown operand.
     """
     operand = atom.operand(letter)
-    counts = {"m": Along(m, warps_m), "n": Along(n, warps_n), "k": Along(k)}
     return tile(
         operand.ownership,
-        {axis: counts[axis] for axis in ("m", "n", "k")},
+        {"m": Along(m, warps_m), "n": Along(n, warps_n), "k": Along(k)},
         order=_REPEAT_ORDER[operand.letter],
         arrangement=arrangement,
     )
@@ -87,10 +87,12 @@ def tile(
         )
     for axis, part in along.items():
         for kind, count in (("repeats", part.repeats), ("warps", part.warps)):
-            if isinstance(count, int) and count < 1:
-                raise OwnershipError(
-                    f"{count} {kind} along {axis}", hint="a tile repeats its atom once or more"
-                )
+            require_number(f"the number of {kind} along {axis}", count, 1)
+    if order is not None and sorted(order) != sorted(ownership.axis_names):
+        raise OwnershipError(
+            f"the order {order} does not name each axis once",
+            hint=f"the axes are {', '.join(ownership.axis_names)}",
+        )
     extents = dict(ownership.axes)
     repeat_step: dict[str, Integer] = {}
     warp_step: dict[str, Integer] = {}
@@ -115,7 +117,7 @@ def tile(
     )
     warps = Input(
         "warp",
-        tuple(moving(axis, part.warps, warp_step) for axis, part in along.items() if axis != "k"),
+        tuple(moving(axis, part.warps, warp_step) for axis, part in along.items()),
     )
     return Ownership(
         axes=tuple(extents.items()),

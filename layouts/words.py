@@ -40,13 +40,35 @@ class Words:
     ownership: Ownership
     dtype: str
 
+    def __post_init__(self) -> None:
+        values = self.ownership.value_count
+        if (
+            self.dtype not in DTYPES
+            or self.ownership.bits != 16
+            or not isinstance(values, int)
+            or values % 2
+        ):
+            raise OwnershipError(
+                f"cannot pack {self.dtype!r} elements, {values} of {self.ownership.bits} bits to a "
+                "thread, two to a register",
+                hint=f"words hold pairs of {' or '.join(DTYPES)}",
+            )
+        expected = (self.ownership.thread_count, values // 2)
+        if self.data.dtype.name != "uint32" or self.data.shape[-2:] != expected:
+            raise OwnershipError(
+                f"{self.data.dtype} data of shape {self.data.shape} are not words: they do not end "
+                f"in (threads, words) = {expected}, or are not uint32",
+                hint="pack 16-bit elements with tylo.layouts.words.pack",
+            )
+
     def halves(self) -> NDArray[numpy.uint16]:
         """The bits of each element, `[..., thread, value]`."""
         import numpy
 
         low = (self.data & numpy.uint32(0xFFFF)).astype(numpy.uint16)
         high = (self.data >> numpy.uint32(16)).astype(numpy.uint16)
-        return numpy.stack([low, high], axis=-1).reshape(*self.data.shape[:-1], -1)
+        *outer, words = self.data.shape
+        return numpy.stack([low, high], axis=-1).reshape(*outer, 2 * words)
 
     def unpack(self) -> Fragment:
         """The elements as float32, exactly: every BF16 and FP16 number is one."""
@@ -63,16 +85,14 @@ def pack(halves: NDArray[Any], ownership: Ownership, dtype: str) -> Words:
     """Words from the 16-bit patterns of each element, `halves[..., thread, value]`."""
     import numpy
 
-    if dtype not in DTYPES or ownership.bits != 16:
+    expected = (ownership.thread_count, ownership.value_count)
+    if halves.dtype != numpy.uint16 or halves.shape[-2:] != expected:
         raise OwnershipError(
-            f"cannot pack {dtype!r} elements of {ownership.bits} bits two to a register",
-            hint=f"words hold pairs of {' or '.join(DTYPES)}",
-        )
-    values = ownership.value_count
-    if halves.shape[-1] != values or halves.dtype != numpy.uint16:
-        raise OwnershipError(
-            f"{halves.shape[-1]} values of {halves.dtype} for an ownership of {values}",
+            f"{halves.dtype} halves of shape {halves.shape} do not end in (threads, values) = "
+            f"{expected}, or are not uint16",
             hint="give one uint16 per value",
         )
     wide = halves.astype(numpy.uint32)
-    return Words(wide[..., 0::2] | wide[..., 1::2] << numpy.uint32(16), ownership, dtype)
+    pairs = halves.shape[-1] // 2
+    low, high = wide[..., 0 : 2 * pairs : 2], wide[..., 1::2]
+    return Words(low | high << numpy.uint32(16), ownership, dtype)

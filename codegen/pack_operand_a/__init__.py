@@ -28,14 +28,19 @@ from __future__ import annotations
 
 from typing import overload
 
-from tylo.codegen.pack_operand_a.accepted import require_atom, require_source, require_tiled
+from tylo.codegen.pack_operand_a.accepted import (
+    require_atom,
+    require_fragment,
+    require_pair,
+    require_tiled,
+)
 from tylo.codegen.rounding import rounded_bits
 from tylo.layouts.atoms import Atom
 from tylo.layouts.errors import GenerationError
 from tylo.layouts.fragment import Fragment
 from tylo.layouts.tiling import tile_operand
 from tylo.layouts.words import Words, pack
-from tylo.proofs.specifications.adjacent_atoms import exchange
+from tylo.proofs.specifications.adjacent_atoms import accumulator_register, exchange
 
 __all__ = ["pack_operand_a"]
 
@@ -70,28 +75,25 @@ def pack_operand_a(
                 "pack_operand_a got two fragments and a pair number",
                 hint="two fragments are one pair; a tiled accumulator takes m and k",
             )
+        require_fragment(source, "left")
+        require_pair(atom, source, right_or_m)
         atoms = {0: source, 1: right_or_m}
-        for label, fragment in (("left", source), ("right", right_or_m)):
-            require_source(atom, fragment, label)
         eight = [
             atoms[atom_n].data[..., value]
             for atom_n, value in (exchange(word, half, 0) for word in range(4) for half in (0, 1))
         ]
         ownership = operand.ownership
     else:
-        repeats_m, warps_m = require_tiled(atom, source, right_or_m, k)
-        assert k is not None
-        values = {
-            (atom_n, value): value + 4 * (right_or_m + repeats_m * atom_n)
-            for atom_n in (2 * k, 2 * k + 1)
-            for value in range(4)
-        }
+        require_fragment(source, "left" if k is None else "tiled")
+        if k is None and not isinstance(right_or_m, int):
+            require_fragment(right_or_m, "right")
+        place = require_tiled(atom, source, right_or_m, k)
         eight = [
-            source.data[..., values[exchange(word, half, k)]]
+            source.data[..., accumulator_register(word, half, place.m, place.k, place.repeats_m)]
             for word in range(4)
             for half in (0, 1)
         ]
         ownership = operand.ownership
-        if warps_m > 1:
-            ownership = tile_operand(atom, "A", warps_m=warps_m)
+        if place.warps_m > 1:
+            ownership = tile_operand(atom, "A", warps_m=place.warps_m)
     return pack(rounded_bits(numpy.stack(eight, axis=-1), operand.dtype), ownership, operand.dtype)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import operator
+from dataclasses import dataclass
+from typing import SupportsIndex
+
 from tylo.layouts.atoms import ATOMS, Atom, Operand
 from tylo.layouts.errors import GenerationError
 from tylo.layouts.fragment import Fragment
@@ -25,7 +29,28 @@ def require_atom(atom: Atom) -> Operand:
     return operand
 
 
-def require_source(atom: Atom, fragment: Fragment, label: str) -> None:
+def require_fragment(source: object, label: str) -> None:
+    """A fragment: an array has no ownership, and words are packed already."""
+    if not isinstance(source, Fragment):
+        raise GenerationError(
+            f"the {label} source is of type {type(source).__name__}, not Fragment",
+            hint="deal a matrix out with tylo.layouts.fragment.gather",
+        )
+
+
+def require_pair(atom: Atom, left: Fragment, right: Fragment) -> None:
+    """Two adjacent accumulator atoms, with the same batch axes before (lane, value)."""
+    _require_source(atom, left, "left")
+    _require_source(atom, right, "right")
+    if left.data.shape != right.data.shape:
+        raise GenerationError(
+            f"the left fragment's data has shape {left.data.shape}, the right one's "
+            f"{right.data.shape}",
+            hint="give both the same batch axes",
+        )
+
+
+def _require_source(atom: Atom, fragment: Fragment, label: str) -> None:
     """One 16x8 accumulator atom with the accumulator's ownership and float32 data."""
     expected = atom.operand("C").ownership
     if not same_function(fragment.ownership, expected):
@@ -37,8 +62,18 @@ def require_source(atom: Atom, fragment: Fragment, label: str) -> None:
     _require_float32(fragment, label)
 
 
-def require_tiled(atom: Atom, accumulator: Fragment, m: int, k: int | None) -> tuple[int, int]:
-    """(M repeats, M warps) of a tiled accumulator that has an M repeat `m` and a pair `k`."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """M repeat and pair of one A operand, and the M repeats and M warps of the tile it is in."""
+
+    m: int
+    k: int
+    repeats_m: int
+    warps_m: int
+
+
+def require_tiled(atom: Atom, accumulator: Fragment, m: object, k: object) -> Place:
+    """A tiled accumulator that has an M repeat `m` and a pair `k`."""
     if k is None:
         raise GenerationError(
             "a tiled accumulator needs a 16-column pair k",
@@ -66,12 +101,20 @@ def require_tiled(atom: Atom, accumulator: Fragment, m: int, k: int | None) -> t
             hint="build it with tile_operand(atom, 'C', m=..., n=..., warps_m=...)",
         )
     _require_float32(accumulator, "tiled")
-    for label, index, count in (("M repeat", m, repeats_m), ("column pair", k, atoms_n // 2)):
-        if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < count:
-            raise GenerationError(
-                f"{label} {index!r} is out of range", hint=f"it runs from 0 to {count - 1}"
-            )
-    return repeats_m, warps_m
+    return Place(
+        _index("M repeat", m, repeats_m), _index("column pair", k, atoms_n // 2), repeats_m, warps_m
+    )
+
+
+def _index(label: str, index: object, count: int) -> int:
+    if isinstance(index, bool) or not isinstance(index, SupportsIndex):
+        raise GenerationError(f"{label} {index!r} is no integer", hint="repeats count from 0")
+    number = operator.index(index)
+    if not 0 <= number < count:
+        raise GenerationError(
+            f"{label} {number} is out of range", hint=f"it runs from 0 to {count - 1}"
+        )
+    return number
 
 
 def _warps(ownership: Ownership) -> tuple[int, int]:
@@ -80,8 +123,8 @@ def _warps(ownership: Ownership) -> tuple[int, int]:
     for each in ownership.threads:
         if each.name == "warp":
             for mode in each.modes:
-                for axis in (0, 1):
-                    if mode.steps[axis] != 0 and isinstance(mode.size, int):
+                for axis, step in enumerate(mode.steps[:2]):
+                    if step != 0 and isinstance(mode.size, int):
                         along[axis] *= mode.size
     return along[0], along[1]
 

@@ -25,6 +25,7 @@ _OUT_OF_SCOPE = {
     "architecture",
     "tcgen05": "tensor memory has no table yet",
     "mfma": "AMD instructions have no table, and NVIDIA's rules never apply to them",
+    "ldmatrix": "matrix loads have no table yet",
     "wgmma": "warpgroup instructions have no table yet",
 }
 
@@ -36,6 +37,8 @@ def atom(name: str) -> Atom:
 
     Raises `AtomError` for a name that fits no atom or several, naming those it could have meant.
     """
+    if not isinstance(name, str):
+        raise AtomError(f"{name!r} is no name", hint=f"known: {_known()}")
     asked = name.strip().lower()
     for each in ATOMS:
         if asked in (each.name, each.short_name):
