@@ -14,7 +14,7 @@ The same content is written as one HTML page, which needs no network and no scri
 ... )
 >>> text = certificate_markdown(certificate, certificate.check())
 >>> print(text.splitlines()[0])
-# adjacent\\_atoms for mma.m16n8k16.bf16, every tile size: holds
+# adjacent_atoms for mma.m16n8k16.bf16, every tile size: holds
 
 Reports hold no date and no path of the machine they were written on: the same checks give the same
 bytes.
@@ -23,6 +23,7 @@ bytes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePath
 
 from tylo.proofs.bundle import FAILS, HOLDS, Bundle, Check, Checked
 from tylo.proofs.certificate import Certificate
@@ -81,7 +82,8 @@ def _document(label: str, found: Bundle | Certificate | None, checked: Checked) 
         case Certificate():
             return certificate_document(found, checked.checks)
         case None:
-            return unread_document(label, checked.checks)
+            # The name alone: a report says nothing of the machine it was written on.
+            return unread_document(PurePath(label).name or label, checked.checks)
 
 
 def _checks(verdicts: Sequence[Verdict]) -> tuple[Check, ...]:

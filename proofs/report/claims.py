@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tylo.layouts.atoms import Atom
 from tylo.layouts.terms import Integer, name, operation, show
 from tylo.proofs.certificate import Proof
-from tylo.proofs.claims import Claim
+from tylo.proofs.claims import Claim, Conjunct
 from tylo.proofs.report.document import (
     Block,
     Bullets,
@@ -24,6 +24,7 @@ from tylo.proofs.report.document import (
 )
 from tylo.proofs.report.evidence import CHECKERS, Evidence
 
+_LINE = 80
 _INFIX = (
     "All numbers are integers without overflow; / is the quotient rounded down, % the remainder, "
     "^ the exclusive or of binary digits."
@@ -38,7 +39,7 @@ def theorem(
         Paragraph((text,)),
         Paragraph(
             (
-                "This is prose. What is proven is that all claims below hold together, each for "
+                "This is prose. What is checked is that all claims below hold together, each for "
                 "every number in its domain.",
             )
         ),
@@ -170,14 +171,14 @@ def claims(evidence: Evidence) -> Section:
 
 
 def _claim(claim: Claim, proof: Proof | None) -> tuple[Block, ...]:
-    domain = Bullets(tuple((Code(each),) for _, _, each in _domains(claim)))
+    domain: list[Code | str] = [f"Kind {claim.kind}. For all "]
+    for _, _, each in _domains(claim):
+        domain += (Code(each), ", ")
+    domain[-1] = ":"
     conjuncts = Table(
         f"Conjuncts of {claim.name}",
         columns("conjunct", "relation"),
-        tuple(
-            ((part.label,), (Code(f"{show(part.left)} {part.relation} {show(part.right)}"),))
-            for part in claim.conjuncts
-        ),
+        tuple(((part.label,), (Code(_relation(part)),)) for part in claim.conjuncts),
     )
     digits: Block = (
         Table(
@@ -190,13 +191,18 @@ def _claim(claim: Claim, proof: Proof | None) -> tuple[Block, ...]:
     )
     return (
         Paragraph((claim.statement,)),
-        Paragraph((f"Kind {claim.kind}; for all",)),
-        domain,
+        Paragraph(tuple(domain)),
         Details(
             (f"{counted(len(claim.conjuncts), 'conjunct')}, digits and id",),
             (conjuncts, digits, Paragraph(("Claim id ", Code(claim.id)))),
         ),
     )
+
+
+def _relation(part: Conjunct) -> str:
+    left, right = show(part.left), f"{part.relation} {show(part.right)}"
+    # One side a line where both would run out of the page.
+    return f"{left} {right}" if len(left) + len(right) < _LINE else f"{left}\n{right}"
 
 
 def _digits(variable: str, digits: Sequence[tuple[str, Integer | None]]) -> tuple[Line, ...]:

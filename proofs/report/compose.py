@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tylo.layouts.errors import TyloError
-from tylo.proofs.bundle import FAILS, HOLDS, UNDECIDED, Bundle, Check, Checked
+from tylo.proofs.bundle import FAILS, HOLDS, Bundle, Check, Checked
 from tylo.proofs.certificate import Certificate
 from tylo.proofs.effects import assumptions
 from tylo.proofs.report.claims import claims, matrix, theorem
 from tylo.proofs.report.document import Document, Line, Section, Status, counted
-from tylo.proofs.report.evidence import CHECKER, Evidence, bundle_evidence
+from tylo.proofs.report.evidence import CHECKER, CHECKERS, Evidence, bundle_evidence
 from tylo.proofs.report.kernels import digests, ptx
 from tylo.proofs.report.subjects import Subject, subject
 from tylo.proofs.report.trust import recheck, trusted
@@ -113,21 +113,30 @@ def _headline(evidence: Evidence) -> str:
 
 
 def _summary(evidence: Evidence) -> Line:
-    proven, stated = len(evidence.proven), len(evidence.claims)
-    counts = f"{proven} of {counted(stated, 'claim')} proven"
+    judges = ", ".join(CHECKERS[each] for each in evidence.required)
+    counts = (
+        f"{len(evidence.proven)} of {counted(len(evidence.claims), 'claim')} accepted by {judges}"
+    )
     if evidence.architectures:
         verdicts = [v for _, each in evidence.validations for v in each.verdicts]
         held = sum(verdict.verdict == HOLDS for verdict in verdicts)
         counts += (
-            f"; {held} of {counted(len(verdicts), 'PTX obligation')} hold, and all of them for "
-            f"{len(evidence.validated)} of "
-            f"{counted(len(evidence.architectures), 'architecture')}"
+            f"; {held} of {counted(len(verdicts), 'PTX obligation')} hold, all of them for "
+            f"{len(evidence.validated)} of {counted(len(evidence.architectures), 'architecture')}"
         )
     else:
         counts += "; about the mapping only, no kernel"
+    return (f": {_reason(evidence)}{counts}.",)
+
+
+def _reason(evidence: Evidence) -> str:
+    """Why the verdict is not better: the first check to blame, and how many more there are."""
     if evidence.verdict == HOLDS:
-        return (f": {counts}.",)
-    worst = [c for c in evidence.checks if c.verdict == evidence.verdict]
-    named = f"; first: {worst[0]}" if worst else ""
-    missing = "" if evidence.verdict != UNDECIDED or worst else "; something was not checked"
-    return (f": {counts}{named}{missing}.",)
+        return ""
+    blamed = [check for check in evidence.checks if check.verdict == evidence.verdict]
+    if not blamed:
+        return "" if evidence.verdict == FAILS else "not everything was checked. "
+    first = blamed[0]
+    detail = f": {first.detail}" if first.detail else ""
+    more = f" (and {counted(len(blamed) - 1, 'more check')})" if len(blamed) > 1 else ""
+    return f"{first.subject}, {first.checker}{detail}{more}. "

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 from tylo.layouts.errors import TyloError
@@ -27,7 +28,7 @@ _ALWAYS_SHOWN = (CHECKER, "z3", "cvc5")
 _ABOUT_A_CLAIM = "claim "
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Evidence:
     """Claims and kernels with everything that was checked about them.
 
@@ -64,8 +65,17 @@ class Evidence:
 
     def proof(self, claim: Claim) -> Proof | None:
         """The certificate's proof of exactly this claim."""
+        return self._proofs.get(claim.id)
+
+    @cached_property
+    def _proofs(self) -> Mapping[str, Proof]:
         proofs = self.certificate.proofs if self.certificate else ()
-        return next((proof for proof in proofs if proof.claim.id == claim.id), None)
+        return {proof.claim.id: proof for proof in proofs}
+
+    @cached_property
+    def _stated(self) -> frozenset[str]:
+        stated = self.specification.claims if self.specification else ()
+        return frozenset(claim.id for claim in stated)
 
     def status(self, claim: Claim, checker: str) -> Status:
         """What a checker said about a claim, and that it said nothing where it did not."""
@@ -86,12 +96,9 @@ class Evidence:
         return Status(verdict, f"{verdict}: {reason}")
 
     def _about(self, claim: Claim, checker: str) -> bool:
-        if checker == CHECKER:
-            return self.proof(claim) is not None
-        stated = self.specification.claims if self.specification else ()
-        return claim.id in [each.id for each in stated]
+        return claim.id in (self._proofs if checker == CHECKER else self._stated)
 
-    @property
+    @cached_property
     def proven(self) -> tuple[Claim, ...]:
         """The claims that every required checker accepts."""
         return tuple(

@@ -105,9 +105,9 @@ def _block(block: Block, level: int, prefix: str) -> Iterator[str]:
 def _table(table: Table, prefix: str) -> Iterator[str]:
     # The box scrolls, not the page; it takes the focus so that a keyboard can scroll it.
     label = escape(table.caption)
-    yield f'<div class="scroll" role="region" aria-label="{label}" tabindex="0">'
+    yield f'<div class="scroll" role="group" aria-label="{label}" tabindex="0">'
     yield f'<table class="{table.kind}">' if table.kind else "<table>"
-    yield f"<caption>{label}</caption>"
+    yield f"<caption><span>{label}</span></caption>"
     yield "<thead>"
     for row in table.header:
         yield f"<tr>{''.join(map(_heading, row))}</tr>"

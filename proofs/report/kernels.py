@@ -35,8 +35,10 @@ def ptx(evidence: Evidence) -> Section:
         blocks += [
             Paragraph(
                 (
-                    "The PTX text is proven to do exactly what the contract says: for every "
-                    "thread, every block of every grid, and every base address of the buffers. "
+                    "Asked of each PTX file: that it does exactly what the contract says, for "
+                    "every thread, every block of every grid, and every base address of the "
+                    "buffers. All its obligations together say so; one that fails or is undecided "
+                    "leaves the kernel unproven. "
                     "Conversions are compared by name: that ",
                     Code("cvt.rn"),
                     " rounds to nearest even is the PTX ISA's word.",
@@ -98,13 +100,13 @@ def _obligations(architecture: str, validation: Validation) -> tuple[Block, ...]
         blocks.append(Paragraph((*line, _least(verdict)) if verdict.failure else line))
     table = Table(
         f"Obligations of ptx/{architecture}.ptx",
-        columns("obligation", "PTX line", "PTX text", "verdict"),
+        columns("obligation", "verdict", "PTX line", "PTX text"),
         tuple(
             (
                 (verdict.obligation.label,),
+                (Status(verdict.verdict), _least(verdict)),
                 (str(verdict.obligation.line or "-"),),
                 (Code(verdict.obligation.text),),
-                (Status(verdict.verdict), _least(verdict)),
             )
             for verdict in ordered
         ),
@@ -125,7 +127,7 @@ def _least(verdict: Verdict) -> str:
         return ""
     if failure.thread < 0:
         return f"\n{failure.message}"
-    return f"\nleast: lane {failure.lane} of {failure.message}"
+    return f"\nleast: lane {failure.lane}; {failure.message}"
 
 
 def digests(bundle: Bundle, evidence: Evidence) -> Section:

@@ -34,7 +34,8 @@ from tylo.proofs.report.document import (
     Table,
 )
 
-_MARKS = re.compile(r"([\\`*_{}\[\]<>#|~&])")
+# An underscore between letters is only itself.
+_MARKS = re.compile(r"([\\`*{}\[\]<>#|~&]|(?<![^\W_])_|_(?![^\W_]))")
 
 
 def markdown_text(documents: Sequence[Document]) -> str:

@@ -48,10 +48,10 @@ def _pack_operand_a(parameters: Parameters) -> Subject:
     atom = tile.atom
     return Subject(
         f"pack_operand_a for {atom.short_name}, tile {rows} x {width}",
-        f"Each block of {tile.threads} threads rounds a row-major {rows} x {width} FP32 "
+        f"Claimed: each block of {tile.threads} threads rounds a row-major {rows} x {width} FP32 "
         f"accumulator tile to {atom.operand('A').dtype.upper()} and writes it as the A operand of "
         f"{atom.name}: {counted(tile.repeats_m, 'M repeat')}, "
-        f"{counted(tile.pairs, '16-column pair')}, {counted(tile.warps_m, 'M warp')}. "
+        f"{counted(tile.pairs, 'column pair')}, {counted(tile.warps_m, 'M warp')}. "
         "Every lane packs only values that it holds itself.",
         (atom,),
         _ownership(tile),
@@ -62,8 +62,9 @@ def _adjacent_atoms(parameters: Parameters) -> Subject:
     tile = pack_tile(parameters)
     return Subject(
         f"adjacent_atoms for {tile.atom.short_name}, every tile size",
-        f"Two adjacent 16 x 8 accumulator atoms of {tile.atom.name} are the next 16 x 16 A "
-        "operand, in the same lanes, for every number of repeats and warps. The table is for one.",
+        f"Claimed: two adjacent 16 x 8 accumulator atoms of {tile.atom.name} are the next 16 x 16 "
+        "A operand, in the same lanes, for every number of repeats and warps. The table is for "
+        "one of each.",
         (tile.atom,),
         _ownership(tile),
     )
@@ -100,7 +101,7 @@ def _ownership(tile: PackTile) -> tuple[Block, ...]:
         _lanes(first),
     ]
     if len(tables) > 1:
-        summary = f"The other operands of the tile: {len(tables)} in all"
+        summary = f"All {len(tables)} A operands of the tile"
         blocks.append(Details((summary,), (_operands(tile, tables),)))
     return tuple(blocks)
 
