@@ -170,6 +170,8 @@ class Layout:
         raise LayoutError(f"{self} has no mode {mode}", witness=mode)
 
     def __iter__(self) -> Iterator[Layout]:
+        if type(self) is Layout and isinstance(self.shape, tuple):
+            return map(trusted, self.shape, self.stride)
         return (self[mode] for mode in range(len(self)))
 
     def size(self) -> Any:
@@ -244,7 +246,7 @@ def require_numbers(rule: str, *layouts: Layout) -> None:
 
 def like(layout: Layout, shape: IntTuple, stride: IntTuple, *others: Layout) -> Layout:
     """A layout of entries taken from these, with their symbols' conditions where there are any."""
-    if type(layout) is Layout and all(type(other) is Layout for other in others):
+    if type(layout) is Layout and (not others or all(type(o) is Layout for o in others)):
         return trusted(shape, stride)
     from tylo.layouts.symbolic.layout import conditions_of, symbolic
 
@@ -261,6 +263,11 @@ def joined(modes: Iterable[Layout]) -> Layout:
 
             return symbolic(shape, stride, conditions_of(*modes))
     return trusted(shape, stride)
+
+
+def compact(shape: Any) -> Layout:
+    """The compact layout over a shape; `Layout(shape)`, quicker for a plain number."""
+    return trusted(shape, 1) if type(shape) is int and shape > 0 else Layout(shape)
 
 
 def is_layout(value: object) -> bool:
@@ -311,6 +318,7 @@ def slice_and_offset(crd: IntTuple | None, layout: Layout) -> tuple[Layout, Any]
 __all__ = [
     "Layout",
     "as_layout",
+    "compact",
     "cosize",
     "depth",
     "is_layout",

@@ -36,7 +36,7 @@ from tylo.layouts.algebra.coalesce import by_profile, from_modes, merged
 from tylo.layouts.coordinates import CoordinateLayout, compose_coordinates
 from tylo.layouts.errors import LayoutError
 from tylo.layouts.int_tuple import IntTuple, flatten, show, unflatten
-from tylo.layouts.layout import Layout, trusted
+from tylo.layouts.layout import Layout, compact, trusted
 from tylo.layouts.swizzle import ComposedLayout, Swizzle, make_swizzle_layout
 
 Pieces = list[tuple[int, int, int]]  # extent, step in A's index, step in A's offset
@@ -83,7 +83,7 @@ def _of_layout(a: Layout, b: Any) -> Layout:
         return compose_coordinates(a, b, after)
     if isinstance(b, tuple):
         return by_profile(_of_layout, a, b, "composition")
-    return after(a, Layout(b))
+    return after(a, compact(b))
 
 
 def after(a: Layout, b: Layout, *, inside: bool = True) -> Layout:
@@ -98,6 +98,8 @@ def after(a: Layout, b: Layout, *, inside: bool = True) -> Layout:
 def _composed(a: Layout, b: Layout) -> Layout:
     slope, breaks = slope_and_breaks(flatten(a.shape), flatten(a.stride))
     extents, strides = flatten(b.shape), flatten(b.stride)
+    if not breaks and min(strides, default=0) >= 0:
+        return _nested(b, list(extents), [slope * step for step in strides])
     loads = [0] * len(breaks)
     shapes: list[IntTuple] = []
     results: list[IntTuple] = []

@@ -40,7 +40,7 @@ from tylo.layouts.algebra.composition import after
 from tylo.layouts.algebra.unzip import hier_unzip
 from tylo.layouts.errors import LayoutError
 from tylo.layouts.int_tuple import IntTuple, crd2idx, prefix_product, show
-from tylo.layouts.layout import Layout, joined, require_numbers, size, trusted
+from tylo.layouts.layout import Layout, compact, joined, require_numbers, size, trusted
 
 
 def logical_divide(a: Layout, b: Any) -> Layout:
@@ -62,7 +62,7 @@ def logical_divide(a: Layout, b: Any) -> Layout:
         return a
     if isinstance(b, tuple):
         return by_profile(logical_divide, a, b, "logical_divide")
-    return logical_divide(a, Layout(b))
+    return logical_divide(a, compact(b))
 
 
 def zipped_divide(a: Layout, b: Any) -> Layout:

@@ -28,7 +28,7 @@ from tylo.layouts.algebra.composition import composition
 from tylo.layouts.algebra.modes import append
 from tylo.layouts.algebra.unzip import hier_unzip
 from tylo.layouts.errors import LayoutError
-from tylo.layouts.layout import Layout, as_layout, joined
+from tylo.layouts.layout import Layout, as_layout, compact, joined
 
 
 def logical_product(a: Layout, b: Any) -> Layout:
@@ -50,7 +50,7 @@ def logical_product(a: Layout, b: Any) -> Layout:
         return a
     if isinstance(b, tuple):
         return by_profile(logical_product, a, b, "logical_product")
-    return logical_product(a, Layout(b))
+    return logical_product(a, compact(b))
 
 
 def zipped_product(a: Layout, b: Any) -> Layout:
