@@ -58,8 +58,36 @@ def extent(sizes: Mapping[str, int], term: Integer) -> tuple[int, int]:
 
 
 def sizes(effect: Effect) -> dict[str, int]:
-    """How many values each name in an effect's terms has."""
-    return {"thread": effect.threads, "block": effect.maximum_blocks}
+    """How many values, from zero on, each name in an effect's terms may have."""
+    known = {parameter.name: parameter.maximum + 1 for parameter in effect.parameters}
+    steps = max((extent(known, store.repeat)[1] for store in effect.stores), default=1)
+    return known | {"thread": effect.threads, "block": effect.maximum_blocks, "step": max(steps, 1)}
+
+
+def sample(effect: Effect, least: int = 3) -> dict[str, int]:
+    """A value of each parameter: `least`, or what its bounds allow that is nearest."""
+    return {
+        parameter.name: min(max(parameter.minimum, least), parameter.maximum)
+        for parameter in effect.parameters
+    }
+
+
+def step_share(effect: Effect, buffer: str) -> tuple[int, Integer]:
+    """The bytes that one block writes of a buffer in one step, and how many steps there are.
+
+    The share is read off at a sample of the parameters; that it is the same for all of them is an
+    obligation.
+    """
+    repeats = {store.repeat for store in effect.stores if store.buffer == buffer}
+    if len(repeats) > 1:
+        raise ClaimError(
+            f"the stores to {buffer!r} repeat differently: {sorted(map(show, repeats))}",
+            hint="stores that share a buffer share their repeat",
+        )
+    repeat: Integer = repeats.pop() if repeats else 1
+    values = sample(effect)
+    total = int(evaluate(effect.buffer(buffer).bytes_per_block, values))
+    return total // max(int(evaluate(repeat, values)), 1), repeat
 
 
 def expression(
@@ -89,9 +117,9 @@ def expression(
 def written_once(effect: Effect, buffer: str) -> str:
     """Why one block does not write its share of a buffer exactly once; empty when it does.
 
-    Block zero's stores are enumerated, all of them: every thread, every store. They must start at
-    multiples of their width, meet without gap or overlap, and fill the share exactly. That the
-    other blocks do the same in theirs is a separate, symbolic obligation.
+    Block zero's stores of step zero are enumerated, all of them: every thread, every store. They
+    must start at multiples of their width, meet without gap or overlap, and fill the step's share
+    exactly. That other blocks and steps do the same in theirs is a separate, symbolic obligation.
 
     >>> from tylo.layouts.terms import name
     >>> from tylo.proofs.effects import Buffer, Part, Store
@@ -104,10 +132,11 @@ def written_once(effect: Effect, buffer: str) -> str:
     >>> written_once(copy(name("thread") // 2 * 4), "y")
     'thread 1, store 0 writes y+0, which thread 0, store 0 writes too'
     """
-    declared = effect.buffer(buffer)
+    share, _ = step_share(effect, buffer)
+    first = sample(effect) | {"block": 0, "step": 0}
     writes = sorted(
         (
-            int(evaluate(store.offset, {"thread": thread, "block": 0})),
+            int(evaluate(store.offset, first | {"thread": thread})),
             thread,
             index,
             store.bits // 8,
@@ -128,8 +157,8 @@ def written_once(effect: Effect, buffer: str) -> str:
         if offset > position:
             return f"nobody writes {buffer}+{position}"
         position, writer = offset + size, who
-    if position < declared.bytes_per_block:
+    if position < share:
         return f"nobody writes {buffer}+{position}"
-    if position > declared.bytes_per_block:
-        return f"{writer} writes beyond the {declared.bytes_per_block} bytes of its block"
+    if position > share:
+        return f"{writer} writes beyond the {share} bytes of its share"
     return ""

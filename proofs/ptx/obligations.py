@@ -1,11 +1,13 @@
 """What must be proven for PTX to have an effect: one bit-vector condition per conjunct.
 
-Each obligation is stated as its violation, a condition that no thread, block or base address may
-satisfy. A store gives rise to these:
+Each obligation is stated as its violation, a condition that no thread, block, step, size or base
+address may satisfy. On every path through the kernel, a store gives rise to these:
 
 address
     It goes where the contract's store goes. Stores are paired by where they go at sample points;
     the pairing is one to one, and proven, never trusted.
+repeat
+    It is performed in as many steps as the contract's store.
 bounds, alignment
     Its bytes lie inside the buffer for every grid that contains the block, and start at a multiple
     of their width.
@@ -14,10 +16,13 @@ part i
     word that selects between values gives one obligation for each, under the condition of the
     selection.
 
-Loads are in bounds and aligned too, whether or not a store uses them. Of the contract itself:
-block zero writes every byte of its share of each output exactly once (by enumerating all its
-threads and stores), and every store of block b lies b shares after block zero's. Together no two
-of (thread, block, store) overlap and nothing is left out: the shares of b blocks are the extent.
+A store of the contract that a path does not perform must have no steps there, or the path must not
+be possible. Loads are in bounds and aligned too, whether or not a store uses them. What loops give
+rise to is said in `paths`. Of the contract itself: in step zero block zero writes every byte of the
+step's share of each output exactly once (by enumerating all its threads and stores); the shares of
+all steps are the block's share; and every store in step s of block b lies s step shares and b block
+shares after step zero of block zero. Together no two of (thread, block, step, store) overlap and
+nothing is left out: the shares of b blocks are the extent.
 
 Since base addresses are symbolic and arithmetic is that of the machine, a wrap-around that moves
 any address, in 32 or 64 bits, violates an address or bounds obligation.
@@ -35,15 +40,16 @@ from tylo.layouts.terms import evaluate as evaluate_term
 from tylo.layouts.terms import name as named
 from tylo.proofs.effects import Buffer, Effect
 from tylo.proofs.ptx.bitvector import Expression, evaluate
-from tylo.proofs.ptx.contract import written_once
+from tylo.proofs.ptx.contract import sample, step_share, written_once
 from tylo.proofs.ptx.parser import parse
 from tylo.proofs.ptx.parts import part_obligations
+from tylo.proofs.ptx.paths import Path, walk
 from tylo.proofs.ptx.scene import Scene, build, parameters, special_registers
 from tylo.proofs.ptx.smtlib import script
 from tylo.proofs.ptx.symbolic import Access, Machine
 
 _SAMPLE_THREADS = 16
-_SAMPLE_BLOCKS = (0, 5)
+_SAMPLE_PLACES = ((0, 0), (5, 0), (1, 2))  # block and step
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,32 +85,48 @@ def obligations(ptx_text: str, effect: Effect) -> list[Obligation]:
     scene = build(effect)
     entry = parse(ptx_text).entry(effect.entry)
     machine = Machine(
-        scene.domain, entry, parameters(scene, entry), special_registers(scene), {}, []
+        scene.domain,
+        entry,
+        parameters(scene, entry),
+        special_registers(scene),
+        scene.domain.constant(1, 1),
     )
-    accesses = machine.run()
-    stores = [access for access in accesses if access.value is not None]
-    loads = [access for access in accesses if access.value is None]
-    pairing = _pair(scene, stores)
+    paths, facts = walk(scene, machine)
     result = list(_contract(scene))
-    for index, store in enumerate(effect.stores):
-        if index not in pairing.values():
-            message = f"stores {len(stores)} times, none of them this"
-            result.append(
-                Obligation(
-                    f"store {index}: address",
-                    entry.line,
-                    f".entry {entry.name}",
-                    scene,
-                    scene.domain.constant(1, 1),
-                    message,
-                    scene.address(store.buffer, store.offset),
-                )
-            )
-    for position, access in enumerate(stores):
-        result += _store(scene, access, pairing.get(position))
+    for path in paths:
+        result += _performed(scene, path, entry.line)
+    accesses = dict.fromkeys(access for path in paths for access in path.accesses)
+    loads = [access for access in accesses if access.value is None]
     for position, (access, buffer) in enumerate(zip(loads, _sources(scene, loads), strict=True)):
         result += _inside(scene, access, f"load {position}", buffer)
-    return result
+    for fact in facts:
+        at = fact.instruction
+        result.append(
+            Obligation(fact.label, at.line, at.text, scene, fact.violation, fact.found, fact.wanted)
+        )
+    # What several paths share is said once.
+    return list({(o.label, o.line, o.violation): o for o in result}.values())
+
+
+def _performed(scene: Scene, path: Path, line: int) -> Iterator[Obligation]:
+    """What one path's stores must do, and the stores that it must not leave out."""
+    stores = [access for access in path.accesses if access.value is not None]
+    pairing = _pair(scene, stores)
+    domain = scene.domain
+    for index, store in enumerate(scene.effect.stores):
+        if index not in pairing.values():
+            none = domain.equal(scene.value(store.repeat), domain.constant(0, 64), 64)
+            yield Obligation(
+                f"store {index}: address",
+                line,
+                f".entry {scene.effect.entry}",
+                scene,
+                domain.bit_and(path.guard, scene.negate(none), 1),
+                f"a path with {len(stores)} stores, none of them this",
+                scene.address(store.buffer, store.offset),
+            )
+    for position, access in enumerate(stores):
+        yield from _store(scene, access, pairing.get(position))
 
 
 def _pair(scene: Scene, stores: Sequence[Access]) -> dict[int, int]:
@@ -133,9 +155,9 @@ def _pair(scene: Scene, stores: Sequence[Access]) -> dict[int, int]:
 def _sample(scene: Scene) -> Iterator[dict[str, int]]:
     effect = scene.effect
     for thread in range(0, effect.threads, max(1, effect.threads // _SAMPLE_THREADS)):
-        for block in _SAMPLE_BLOCKS:
-            if block < effect.maximum_blocks:
-                yield scene.point(thread, block)
+        for block, step in _SAMPLE_PLACES:
+            if block < effect.maximum_blocks and (step == 0 or scene.repeats()):
+                yield scene.point(thread, block, step)
 
 
 def _sources(scene: Scene, loads: Sequence[Access]) -> list[Buffer | None]:
@@ -153,95 +175,103 @@ def _sources(scene: Scene, loads: Sequence[Access]) -> list[Buffer | None]:
 def _contract(scene: Scene) -> Iterator[Obligation]:
     domain, effect = scene.domain, scene.effect
     always, never = domain.constant(1, 1), domain.constant(0, 1)
+    about = 0, "the contract", scene
     for buffer in effect.buffers:
-        if buffer.direction == "out":
-            label = f"{buffer.name}: block 0 writes every byte exactly once"
-            fault = written_once(effect, buffer.name)
+        if buffer.direction == "in":
+            continue
+        share, repeat = step_share(effect, buffer.name)
+        fault = written_once(effect, buffer.name)
+        yield Obligation(
+            f"{buffer.name}: block 0 writes every byte exactly once",
+            *about,
+            always if fault else never,
+            fault,
+            settled="fails" if fault else "holds",
+        )
+        if repeat != 1 or not isinstance(buffer.bytes_per_block, int):
+            whole, steps = scene.value(buffer.bytes_per_block), scene.value(repeat * share)
             yield Obligation(
-                label,
-                0,
-                "the contract",
-                scene,
-                always if fault else never,
-                fault,
-                settled="fails" if fault else "holds",
+                f"{buffer.name}: the steps fill the block's share",
+                *about,
+                scene.differ(whole, steps),
+                f"{share} bytes a step",
+                str(buffer.bytes_per_block),
             )
     for index, store in enumerate(effect.stores):
-        local: Integer = evaluate_term(store.offset, {"thread": named("thread"), "block": 0})
-        moved = named("block") * effect.buffer(store.buffer).bytes_per_block + local
+        buffer = effect.buffer(store.buffer)
+        share, _ = step_share(effect, store.buffer)
+        first = {"thread": named("thread"), "block": 0, "step": 0, **sample(effect)}
+        local: Integer = evaluate_term(store.offset, first)
+        moved = named("block") * buffer.bytes_per_block + local
+        if store.repeat != 1:
+            moved = moved + named("step") * share
         found, wanted = (scene.address(store.buffer, term) for term in (store.offset, moved))
         yield Obligation(
             f"store {index}: same place in every block",
-            0,
-            "the contract",
-            scene,
-            _differ(scene, found, wanted),
+            *about,
+            domain.bit_and(_repeated(scene, store.repeat), scene.differ(found, wanted), 1),
             found,
             wanted,
         )
 
 
-def _differ(scene: Scene, found: Expression, wanted: Expression) -> Expression:
+def _repeated(scene: Scene, repeat: Integer) -> Expression:
+    """Whether the step is one of those that a store is repeated for."""
     domain = scene.domain
-    return domain.bit_xor(domain.equal(found, wanted, 64), domain.constant(1, 1), 1)
+    if repeat == 1:
+        return domain.constant(1, 1)
+    step = domain.extend(scene.step, scene.step.width, 64, False)
+    return domain.less(step, scene.value(repeat), 64, False)
 
 
 def _store(scene: Scene, access: Access, index: int | None) -> Iterator[Obligation]:
-    instruction = access.instruction
+    instruction, domain = access.instruction, scene.domain
+    where = instruction.line, instruction.text, scene
     if index is None:
-        yield Obligation(
-            "store: address",
-            instruction.line,
-            instruction.text,
-            scene,
-            scene.domain.constant(1, 1),
-            access.address,
-            "no further store",
-        )
+        yield Obligation("store: address", *where, access.guard, access.address, "no further store")
         return
     store, label = scene.effect.stores[index], f"store {index}"
     wanted = scene.address(store.buffer, store.offset)
-    yield Obligation(
-        f"{label}: address",
-        instruction.line,
-        instruction.text,
-        scene,
-        _differ(scene, access.address, wanted),
-        access.address,
-        wanted,
-    )
+    elsewhere = domain.bit_and(access.guard, scene.differ(access.address, wanted), 1)
+    yield Obligation(f"{label}: address", *where, elsewhere, access.address, wanted)
+    if access.steps is not None or store.repeat != 1:
+        made = access.steps or domain.constant(1, 64)
+        other = domain.bit_and(access.guard, scene.differ(made, scene.value(store.repeat)), 1)
+        yield Obligation(f"{label}: repeat", *where, other, "other steps", f"{store.repeat} steps")
     yield from _inside(scene, access, label, scene.effect.buffer(store.buffer))
     for name, violation, found, meant in part_obligations(scene, access, store):
-        yield Obligation(
-            f"{label}: {name}", instruction.line, instruction.text, scene, violation, found, meant
-        )
+        yield Obligation(f"{label}: {name}", *where, violation, found, meant)
 
 
 def _inside(
     scene: Scene, access: Access, label: str, buffer: Buffer | None
 ) -> Iterator[Obligation]:
     """In bounds, and aligned to its width."""
-    domain, size = scene.domain, access.bits // 8
+    domain, size, guard = scene.domain, access.bits // 8, access.guard
     where = access.instruction.line, access.instruction.text, scene
-    always = domain.constant(1, 1)
     if buffer is None:
-        yield Obligation(f"{label}: bounds", *where, always, access.address, "an input buffer")
+        yield Obligation(f"{label}: bounds", *where, guard, access.address, "an input buffer")
         return
     # The smallest grid that contains the block is the tightest: its extent ends with the block.
-    spare = buffer.bytes_per_block - size
     offset = domain.subtract(access.address, scene.bases[buffer.name], 64)
+    share = scene.value(buffer.bytes_per_block)
     block = domain.extend(scene.block, scene.block.width, 64, False)
-    share = domain.constant(buffer.bytes_per_block, 64)
-    last = domain.add(domain.multiply(block, share, 64), domain.constant(spare, 64), 64)
-    beyond = domain.less(last, offset, 64, False) if spare >= 0 else always
+    start = domain.multiply(block, share, 64)
+    width = domain.constant(size, 64)
+    last = domain.subtract(domain.add(start, share, 64), width, 64)
+    # A share smaller than the access would wrap `last` in the first block.
+    beyond = domain.bit_or(
+        domain.less(last, offset, 64, False), domain.less(share, width, 64, False), 1
+    )
     within = f"within the {buffer.bytes_per_block} * blocks bytes of {buffer.name}"
-    yield Obligation(f"{label}: bounds", *where, beyond, access.address, within)
+    outside = domain.bit_and(guard, beyond, 1)
+    yield Obligation(f"{label}: bounds", *where, outside, access.address, within)
     remainder = domain.bit_and(access.address, domain.constant(size - 1, 64), 64)
-    aligned = domain.equal(remainder, domain.constant(0, 64), 64)
+    misaligned = scene.differ(remainder, domain.constant(0, 64))
     yield Obligation(
         f"{label}: alignment",
         *where,
-        domain.bit_xor(aligned, always, 1),
+        domain.bit_and(guard, misaligned, 1),
         access.address,
         f"a multiple of {size}",
     )

@@ -19,17 +19,17 @@ Compared = tuple[str, Expression, "Expression | str", "Expression | str"]
 
 def part_obligations(scene: Scene, access: Access, store: Store) -> Iterator[Compared]:
     """For each alternative of each part: its name, the violation, what is found and wanted."""
-    domain, always = scene.domain, scene.domain.constant(1, 1)
+    domain = scene.domain
     assert access.value is not None
     if access.bits != store.bits:
-        yield "width", always, f"{access.bits} bits", f"{store.bits} bits"
+        yield "width", access.guard, f"{access.bits} bits", f"{store.bits} bits"
         return
     low = 0
     for index, part in enumerate(store.parts):
         bits = domain.extract(access.value, low, part.bits)
         low += part.bits
         label = f"part {index}"
-        for guard, value in _alternatives(scene, bits, always):
+        for guard, value in _alternatives(scene, bits, access.guard):
             if part.conversion == "move":
                 yield from _moved(scene, label, guard, value, part)
             elif value.operator == "function" and value.attribute == part.conversion:
@@ -46,9 +46,9 @@ def _alternatives(
     if value.operator == "ite" and not value.operands[0].opaque:
         domain = scene.domain
         condition, chosen, otherwise = value.operands
-        refused = domain.bit_xor(condition, domain.constant(1, 1), 1)
+        refused = domain.bit_and(guard, scene.negate(condition), 1)
         yield from _alternatives(scene, chosen, domain.bit_and(guard, condition, 1))
-        yield from _alternatives(scene, otherwise, domain.bit_and(guard, refused, 1))
+        yield from _alternatives(scene, otherwise, refused)
     else:
         yield guard, value
 
@@ -72,9 +72,7 @@ def _moved(
             wanted = domain.add(
                 scene.address(part.buffer, part.offset), domain.constant(start // 8, 64), 64
             )
-            equal = domain.equal(found, wanted, 64)
-            differ = domain.bit_xor(equal, domain.constant(1, 1), 1)
-            yield label, domain.bit_and(inner, differ, 1), found, wanted
+            yield label, domain.bit_and(inner, scene.differ(found, wanted), 1), found, wanted
         start += piece.width
 
 

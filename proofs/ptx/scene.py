@@ -13,7 +13,7 @@ from tylo.layouts.errors import PtxError
 from tylo.layouts.terms import Integer
 from tylo.proofs.effects import Buffer, Effect
 from tylo.proofs.ptx.bitvector import BitVectors, Expression, order
-from tylo.proofs.ptx.contract import expression, extent, sizes
+from tylo.proofs.ptx.contract import expression, extent, sample, sizes
 from tylo.proofs.ptx.program import TYPES, Entry
 
 _BASE_STEP = 44  # sample bases lie 2^44 bytes apart, farther than any buffer reaches
@@ -28,17 +28,33 @@ class Scene:
     thread: Expression
     block: Expression
     blocks: Expression
+    step: Expression
+    sizes: dict[str, Expression]
     bases: dict[str, Expression]
     assumed: dict[str, tuple[Expression, ...]]
 
-    def offset(self, term: Integer) -> Expression:
-        """A byte offset of the contract in 64 bits."""
+    def value(self, term: Integer) -> Expression:
+        """A term of the contract in 64 bits."""
         extent(sizes(self.effect), term)
-        return expression(self.domain, {"thread": self.thread, "block": self.block}, term)
+        variables = {"thread": self.thread, "block": self.block, "step": self.step, **self.sizes}
+        return expression(self.domain, variables, term)
 
     def address(self, buffer: str, term: Integer) -> Expression:
         """Where the contract means by a buffer and an offset."""
-        return self.domain.add(self.bases[buffer], self.offset(term), 64)
+        return self.domain.add(self.bases[buffer], self.value(term), 64)
+
+    def repeats(self) -> list[Integer]:
+        """The numbers of steps that stores have, each once, other than one."""
+        found = dict.fromkeys(store.repeat for store in self.effect.stores)
+        return [repeat for repeat in found if repeat != 1]
+
+    def negate(self, condition: Expression) -> Expression:
+        """The complement of one bit."""
+        return self.domain.bit_xor(condition, self.domain.constant(1, 1), 1)
+
+    def differ(self, left: Expression, right: Expression) -> Expression:
+        """Whether two values of one width differ."""
+        return self.negate(self.domain.equal(left, right, left.width))
 
     def assumptions(self, condition: Expression) -> list[Expression]:
         """What is assumed about the variables of a condition."""
@@ -47,9 +63,11 @@ class Scene:
             used.add("block")
         return [fact for name in sorted(used) for fact in self.assumed.get(name, ())]
 
-    def point(self, thread: int, block: int) -> dict[str, int]:
+    def point(self, thread: int, block: int, step: int = 0, least: int = 3) -> dict[str, int]:
         """A value for every variable: a sample launch that contains this thread."""
-        values = {"thread": thread, "block": block, "blocks": block + 1}
+        values = {"thread": thread, "block": block, "blocks": block + 1, "step": step}
+        for index, size in enumerate(sample(self.effect, least).values()):
+            values[f"size{index}"] = size
         for index, buffer in enumerate(self.effect.buffers):
             values[f"base{index}"] = ((index + 1) << _BASE_STEP) // buffer.alignment
         return values
@@ -85,6 +103,7 @@ def build(effect: Effect) -> Scene:
 
     thread = counted("thread", effect.threads)
     block = counted("block", effect.maximum_blocks)
+    step = counted("step", sizes(effect)["step"])
     blocks = domain.variable("blocks", 32)
     limit = domain.constant(effect.maximum_blocks + 1, 32)
     assumed["blocks"] = (
@@ -100,7 +119,20 @@ def build(effect: Effect) -> Scene:
             if zeros
             else base
         )
-    return Scene(effect, domain, thread, block, blocks, bases, assumed)
+    named = {}
+    for index, parameter in enumerate(effect.parameters):
+        width = parameter.bits
+        size = domain.variable(f"size{index}", width)
+        named[parameter.name] = size
+        assumed[f"size{index}"] = _within(domain, size, parameter.minimum, parameter.maximum)
+    return Scene(effect, domain, thread, block, blocks, step, named, bases, assumed)
+
+
+def _within(domain: BitVectors, value: Expression, low: int, high: int) -> tuple[Expression, ...]:
+    width, one = value.width, domain.constant(1, 1)
+    above = domain.less(domain.constant(high, width), value, width, False)
+    below = domain.less(value, domain.constant(low, width), width, False)
+    return tuple(domain.bit_xor(fact, one, 1) for fact in (above, below))
 
 
 def special_registers(scene: Scene) -> dict[str, Expression]:
@@ -120,24 +152,26 @@ def special_registers(scene: Scene) -> dict[str, Expression]:
 
 
 def parameters(scene: Scene, entry: Entry) -> dict[str, Expression]:
-    """The entry's parameters as base addresses; raises `PtxError` when the signature differs."""
-    declared, buffers = entry.parameters, scene.effect.buffers
-    if len(declared) != len(buffers):
+    """The entry's parameters as base addresses and sizes; raises `PtxError` when they differ."""
+    effect = scene.effect
+    meant = [(f"buffer {buffer.name!r} is a pointer", 64) for buffer in effect.buffers]
+    meant += [(f"parameter {p.name!r} is an integer", p.bits) for p in effect.parameters]
+    if len(entry.parameters) != len(meant):
         raise PtxError(
-            f"line {entry.line}: {entry.name} has {len(declared)} parameters",
-            hint=f"the effect has {len(buffers)} buffers",
+            f"line {entry.line}: {entry.name} has {len(entry.parameters)} parameters",
+            hint=f"the effect has {len(effect.buffers)} buffers"
+            + (f" and {len(effect.parameters)} sizes" if effect.parameters else ""),
         )
-    for parameter, buffer in zip(declared, buffers, strict=True):
-        if parameter.count != 1 or TYPES[parameter.type] != 64 or parameter.type[0] not in "ubs":
+    for declared, (words, bits) in zip(entry.parameters, meant, strict=True):
+        if declared.count != 1 or TYPES[declared.type] != bits or declared.type[0] not in "ubs":
             raise PtxError(
-                f"line {parameter.line}: parameter {parameter.name} is .{parameter.type}",
-                hint=f"buffer {buffer.name!r} is a pointer of 64 bits",
+                f"line {declared.line}: parameter {declared.name} is .{declared.type}",
+                hint=f"{words} of {bits} bits",
             )
-    _check_launch(entry, scene.effect.threads)
-    return {
-        parameter.name: scene.bases[buffer.name]
-        for parameter, buffer in zip(declared, buffers, strict=True)
-    }
+    _check_launch(entry, effect.threads)
+    values = [scene.bases[buffer.name] for buffer in effect.buffers]
+    values += [scene.sizes[parameter.name] for parameter in effect.parameters]
+    return {declared.name: value for declared, value in zip(entry.parameters, values, strict=True)}
 
 
 def _check_launch(entry: Entry, threads: int) -> None:

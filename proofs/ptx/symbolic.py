@@ -1,19 +1,18 @@
-"""Symbolic execution of a straight-line entry, for every thread and block at once.
+"""Symbolic registers: what one instruction does, for every thread and block at once.
 
-Registers hold `Expression`s over ``thread``, ``block``, ``blocks`` and one base address for each
-pointer parameter. The result is the list of memory accesses in program order. Whatever could make
-threads differ in what they execute is refused: branches, and predicated memory accesses. A
-predicated move or arithmetic instruction selects between its result and the old value.
+Registers hold `Expression`s over ``thread``, ``block``, ``blocks``, sizes and one base address for
+each pointer parameter. Memory accesses are recorded, with the condition under which the path at
+hand is taken. A predicated move or arithmetic instruction selects between its result and the old
+value. Where control goes is the business of `paths`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from tylo.layouts.errors import PtxError
 from tylo.proofs.ptx.bitvector import BitVectors, Expression
-from tylo.proofs.ptx.opcodes import OPCODES, Form, OperandKind, find
+from tylo.proofs.ptx.opcodes import Form, OperandKind
 from tylo.proofs.ptx.program import (
     TYPES,
     Address,
@@ -31,49 +30,62 @@ from tylo.proofs.ptx.program import (
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A load or a store of `bits` at `address`; `value` is what a store writes."""
+    """A load or a store of `bits` at `address`; `value` is what a store writes.
+
+    It is performed where `guard` is one, and once for each step below `steps` (64 bits) when it
+    stands in a loop; the guard then says that the step is one of them.
+    """
 
     instruction: Instruction
     address: Expression
     bits: int
     value: Expression | None
+    guard: Expression
+    steps: Expression | None
 
 
 @dataclass(slots=True)
 class Machine:
-    """The registers while one entry is walked through, and what it has done to memory."""
+    """The registers along one path, and what it has done to memory so far."""
 
     domain: BitVectors
     entry: Entry
     parameters: dict[str, Expression]
     special: dict[str, Expression]
-    registers: dict[str, Expression]
-    accesses: list[Access]
+    guard: Expression
+    registers: dict[str, Expression] = field(default_factory=dict)
+    accesses: list[Access] = field(default_factory=list)
+    steps: Expression | None = None
+    # Registers that a loop changes from step to step in no form that is known.
+    unknown: frozenset[str] = frozenset()
 
-    def run(self) -> list[Access]:
-        """All accesses, in order; raises `PtxError` at the first instruction not covered."""
-        body = self.entry.body
-        for position, instruction in enumerate(body):
-            form = find(OPCODES, instruction)
-            if form.opcode.action == "return":
-                if instruction.guard or position + 1 != len(body):
-                    raise instruction.error(
-                        "a return before the end", hint="only straight-line kernels are covered"
-                    )
-                return self.accesses
-            self._step(instruction, form)
-        raise PtxError(f"line {self.entry.line}: {self.entry.name} has no final `ret`")
+    def fork(self) -> Machine:
+        """A copy that goes its own way."""
+        return Machine(
+            self.domain,
+            self.entry,
+            self.parameters,
+            self.special,
+            self.guard,
+            dict(self.registers),
+            list(self.accesses),
+            self.steps,
+            self.unknown,
+        )
 
-    def _step(self, instruction: Instruction, form: Form) -> None:
+    def condition(self, instruction: Instruction) -> Expression:
+        """The guard of an instruction; one where it has none."""
+        if instruction.guard is None:
+            return self.domain.constant(1, 1)
+        return self._scalar(instruction, instruction.guard, 1, False)
+
+    def step(self, instruction: Instruction, form: Form) -> None:
+        """Carry out an instruction that is not control flow; memory accesses have no guard."""
         match form.opcode.action:
             case "":
                 self._compute(instruction, form)
             case "parameter":
                 self._parameter(instruction, form)
-            case "load" | "store" if instruction.guard:
-                raise instruction.error(
-                    "a predicated memory access", hint="only straight-line kernels are covered"
-                )
             case "load" | "store" if form.chosen.get("space") != "global":
                 raise instruction.error("not in the global space")
             case "load":
@@ -81,9 +93,7 @@ class Machine:
             case "store":
                 self._store(instruction, form)
             case action:
-                raise instruction.error(
-                    f"a {action}", hint="only straight-line kernels are covered"
-                )
+                raise instruction.error(f"a {action}", hint="the proof does not cover it")
 
     def _compute(self, instruction: Instruction, form: Form) -> None:
         assert form.opcode.semantics is not None
@@ -127,7 +137,7 @@ class Machine:
             )
             for index in range(count or 1)
         ]
-        self.accesses.append(Access(instruction, address, form.width * len(elements), None))
+        self._record(instruction, address, form.width * len(elements), None)
         self._write(
             instruction, form, kind, instruction.operands[0], elements if count else elements[0]
         )
@@ -138,7 +148,13 @@ class Machine:
         value = self._source(instruction, form, kind, operand)
         elements = value if isinstance(value, list) else [value]
         word = self.domain.concatenate(elements, [form.width] * len(elements))
-        self.accesses.append(Access(instruction, address, word.width, word))
+        self._record(instruction, address, word.width, word)
+
+    def _record(
+        self, instruction: Instruction, address: Expression, bits: int, value: Expression | None
+    ) -> None:
+        access = Access(instruction, address, bits, value, self.guard, self.steps)
+        self.accesses.append(access)
 
     def _source(
         self, instruction: Instruction, form: Form, kind: OperandKind, operand: Operand
@@ -172,6 +188,11 @@ class Machine:
     ) -> Expression:
         value = self.special.get(register.name) or self.registers.get(register.name)
         if value is None:
+            if register.name in self.unknown:
+                raise instruction.error(
+                    f"{register.name} changes from step to step in a form that is not covered",
+                    hint="a loop may change registers by constants",
+                )
             known = register.name in self.entry.registers
             raise instruction.error(
                 f"{register.name} is read before it is written"

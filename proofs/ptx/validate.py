@@ -14,6 +14,7 @@ from tylo.proofs.effects import Effect, assumptions
 from tylo.proofs.ptx import inprocess
 from tylo.proofs.ptx.bitvector import Expression, evaluate
 from tylo.proofs.ptx.obligations import Obligation, obligations
+from tylo.proofs.ptx.scene import Scene
 
 Solve: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
 """SMT-LIB scripts to verdicts: "holds" (unsatisfiable), "fails", "unknown" or "missing"."""
@@ -102,14 +103,20 @@ def _failure(obligation: Obligation, solve: Solve) -> Failure:
         return Failure(-1, -1, str(obligation.found))
     scene = obligation.scene
     thread, block = _least_thread(obligation, solve)
-    point = scene.point(max(thread, 0), max(block, 0))
+    points = [scene.point(max(thread, 0), max(block, 0), step) for step in _probe_steps(scene)]
+    point = next((p for p in points if evaluate([obligation.violation], p)[0]), points[0])
     found, wanted = (
         side if isinstance(side, str) else scene.words(evaluate([side], point)[0])
         for side in (obligation.found, obligation.wanted)
     )
-    some = "" if evaluate([obligation.violation], point)[0] else " for some base addresses"
-    message = f"thread {thread}, block {block}: found {found}, wanted {wanted}{some}"
+    some = "" if evaluate([obligation.violation], point)[0] else " for some bases or sizes"
+    step = f", step {point['step']}" if scene.repeats() else ""
+    message = f"thread {thread}, block {block}{step}: found {found}, wanted {wanted}{some}"
     return Failure(thread, block, message)
+
+
+def _probe_steps(scene: Scene) -> range:
+    return range(3 if scene.repeats() else 1)
 
 
 def _least_thread(obligation: Obligation, solve: Solve) -> tuple[int, int]:
@@ -122,7 +129,8 @@ def _least_thread(obligation: Obligation, solve: Solve) -> tuple[int, int]:
             for thread in range(effect.threads)
             for block in _PROBE_BLOCKS
             if block < effect.maximum_blocks
-            and evaluate([obligation.violation], scene.point(thread, block))[0]
+            for step in _probe_steps(scene)
+            if evaluate([obligation.violation], scene.point(thread, block, step))[0]
         ),
         None,
     )

@@ -218,9 +218,11 @@ def test_predicated_arithmetic_selects() -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("bra L; L:", "line 17, column 5: `bra L`: a branch"),
-        ("@%p1 ret;", "line 17, column 5: `@%p1 ret`: a return before the end"),
-        ("@%p1 st.global.u32 [%rd5], %r5;", "a predicated memory access"),
+        ("bra L;", "`bra L`: a branch to a label that does not exist"),
+        ("@%p1 ret;", "%p1 is read before it is written"),
+        ("L: setp.lt.u32 %p1, %r1, 3; @%p1 bra L;", "a loop whose number of steps is not constant"),
+        ("L: bra L;", "too many instructions to walk"),
+        ("setp.eq.u32 %p1, %r5, 0; @%p1 bra M; M:", "a condition that depends on memory"),
         ("add.u32 %r6, %r7, 1;", "%r7 is read before it is written"),
         ("add.u32 %r6, %r77, 1;", "unknown register %r77"),
         ("add.u32 %r66, %r5, 1;", "the destination is not a declared register"),
