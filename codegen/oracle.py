@@ -134,7 +134,8 @@ def rounded(values: Array, dtype: str) -> Array:
     found = numpy.minimum(found, target.infinity)
     special = biased == 0xFF
     found = numpy.where(special, numpy.where(fraction > 0, 0x7FFF, target.infinity), found)
-    return (found | (sign << 15)).astype(numpy.uint16)
+    patterns: Array = (found | (sign << 15)).astype(numpy.uint16)
+    return patterns
 
 
 def widened(patterns: Array, dtype: str) -> Array:
@@ -157,15 +158,15 @@ def widened(patterns: Array, dtype: str) -> Array:
     number = numpy.ldexp(significand.astype(numpy.float64), exponent)
     number = numpy.where(magnitude == source.infinity, numpy.inf, number)
     number = numpy.where(magnitude > source.infinity, numpy.nan, number)
-    return numpy.where(patterns.astype(numpy.int64) >> 15 == 1, -number, number)
+    return numpy.where(patterns >> 15 == 1, -number, number)
 
 
 def same_patterns(expected: Array, actual: Array, dtype: str) -> Array:
     """Where two arrays of patterns agree: the same bits, or NaN and NaN."""
     infinity = FORMATS[dtype].infinity
-    return (expected == actual) | (
-        ((expected & 0x7FFF) > infinity) & ((actual & 0x7FFF) > infinity)
-    )
+    both_nan = ((expected & 0x7FFF) > infinity) & ((actual & 0x7FFF) > infinity)
+    same: Array = (expected == actual) | both_nan
+    return same
 
 
 def product_interval(left: Array, right: Array) -> tuple[Array, Array]:

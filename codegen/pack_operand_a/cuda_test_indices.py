@@ -6,11 +6,11 @@ begins at the coordinate of value 2 * j in lane 4 * i, for lane = 8 * j + i. (PT
 9.7.14.5.15, "Warp-level matrix load instruction: ldmatrix".)
 
 >>> from tylo.layouts.atoms import atom
->>> print(left_row(PackTile(atom("mma.m16n8k16.bf16"))))
-// Where the row of the left factor begins that a thread hands to ldmatrix, in words.
-__device__ __forceinline__ unsigned left_row(unsigned thread, unsigned m) {
-    const unsigned lane = thread & 31u;
-    return (((2u * (lane >> 3) >> 1) & 1u) * 8u + 0u) * 8u;
+>>> print(half_number(PackTile(atom("mma.m16n8k16.bf16"), repeats_m=2)))
+// The number of a half of a word of operand (m, k) among a thread's halves.
+__device__ __forceinline__ unsigned half_number(
+    unsigned word, unsigned half, unsigned m, unsigned k) {
+    return 2u * (word + 4u * (m + 2u * k)) + half;
 }
 <BLANKLINE>
 """
@@ -29,6 +29,7 @@ from tylo.proofs.specifications.adjacent_atoms import operand_tile, word_registe
 from tylo.proofs.specifications.pack_operand_a import PackTile
 
 _LANE, _WARP = OWNER["lane"], OWNER["warp"]
+_LINE = 100
 _M, _K = name("m"), name("k")
 _MATRIX = _LANE // 8
 _VALUE = 2 * _MATRIX
@@ -199,5 +200,8 @@ def _offset(tile: PackTile, comment: str, signature: str, term: Any, unit: int =
 
 
 def _function(comment: str, signature: str, lines: Iterable[str]) -> str:
+    head = f"__device__ __forceinline__ {signature} {{\n"
+    if len(head) > _LINE:
+        head = head.replace("(", "(\n    ", 1)
     body = "".join(f"    {line}\n" for line in lines)
-    return f"// {comment}\n__device__ __forceinline__ {signature} {{\n{body}}}\n"
+    return f"// {comment}\n{head}{body}}}\n"

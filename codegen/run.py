@@ -1,0 +1,201 @@
+"""Running a bundle on a device: its kernel against the oracle, and its generated tests.
+
+    report = run_bundle("out/pack")
+    assert report.passed, report.summary()
+
+The machine code is the bundle's own; the tests are compiled from the bundle's text by the compiler
+at hand. Every output is poisoned before a launch, so that what a kernel forgets to write is found.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from tylo.codegen import oracle
+from tylo.codegen.architecture import parse_architecture
+from tylo.codegen.cache import compile_cached
+from tylo.codegen.launch import Device, DeviceInfo, Input, Module, Output
+from tylo.codegen.pack_operand_a.cuda_test_data import float32_words
+from tylo.codegen.pack_operand_a.cuda_tests import RESULT_WORDS
+from tylo.layouts.errors import GenerationError, LaunchError
+from tylo.proofs.bundle import Bundle, GeneratedTest, read_bundle
+from tylo.proofs.specifications import pack_tile
+from tylo.proofs.specifications.pack_operand_a import ENTRY
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_BLOCKS = 64
+_SEED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """One kernel's run: checks made of those stated, checks failed, and the first that failed."""
+
+    name: str
+    stated: int
+    checks: int
+    failures: int
+    first_failure: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Every stated check was made, and none failed."""
+        return self.stated == self.checks > 0 and self.failures == 0
+
+    def __str__(self) -> str:
+        verdict = "passed" if self.passed else "FAILED"
+        line = (
+            f"{self.name}: {verdict}, {self.checks} of {self.stated} checks, {self.failures} failed"
+        )
+        return f"{line}; first: {self.first_failure}" if self.first_failure else line
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """What ran where: the bundle's specification, the device, and one result per kernel."""
+
+    specification: str
+    parameters: Mapping[str, int | str]
+    architecture: str
+    device: DeviceInfo
+    results: tuple[RunResult, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every kernel passed."""
+        return bool(self.results) and all(result.passed for result in self.results)
+
+    def summary(self) -> str:
+        """A line for the device and one per kernel."""
+        head = (
+            f"{self.specification} for {self.architecture} on {self.device.name}, "
+            f"driver {self.device.driver_version}"
+        )
+        return "\n".join([head, *(str(result) for result in self.results)])
+
+
+def run_bundle(path: str | os.PathLike[str], *, device: str = "gpu") -> RunReport:
+    """Run the kernel and the generated tests of the bundle in `path`.
+
+    Raises `BundleError` for a folder that is not the bundle its manifest says, `GenerationError`
+    for a device or a specification that nothing here runs, and `LaunchError` where there is no
+    device or the bundle holds no machine code for it.
+    """
+    if device != "gpu":
+        raise GenerationError(
+            f"no device {device!r}"
+            + (": a CPU machine is not there yet" if device == "cpu" else ""),
+            hint="use device='gpu'",
+        )
+    bundle = read_bundle(path)
+    return run_on(Device(), bundle)
+
+
+def run_on(device: Device, bundle: Bundle) -> RunReport:
+    """Run a bundle that was read already, on a device that is open already."""
+    manifest = bundle.manifest
+    runner = _RUNNERS.get(manifest.specification)
+    if runner is None:
+        raise GenerationError(
+            f"nothing here runs {manifest.specification!r}",
+            hint=f"bundles that run: {', '.join(_RUNNERS)}",
+        )
+    architecture = chosen_architecture(manifest.architectures, device.capability)
+    module = device.load(bundle.files[f"cubin/{architecture}.cubin"], architecture)
+    results = [runner(module, manifest.parameters)]
+    for test in manifest.tests:
+        results.append(run_test(device, bundle.text(test.file), test, architecture))
+    return RunReport(
+        specification=manifest.specification,
+        parameters=manifest.parameters,
+        architecture=architecture,
+        device=device.info(),
+        results=tuple(results),
+    )
+
+
+def chosen_architecture(architectures: tuple[str, ...], capability: tuple[int, int]) -> str:
+    """The architecture of a bundle that a device of that capability runs, the closest to it.
+
+    >>> chosen_architecture(("sm_80", "sm_90a", "sm_120"), (8, 6))
+    'sm_80'
+    >>> chosen_architecture(("sm_80", "sm_90a"), (9, 0))
+    'sm_90a'
+    """
+    fitting = [each for each in architectures if parse_architecture(each).runs_on(capability)]
+    if not fitting:
+        major, minor = capability
+        raise LaunchError(
+            f"the bundle holds machine code for {', '.join(architectures)}, and this device has "
+            f"compute capability {major}.{minor}",
+            hint=f"generate it with sm_{major}{minor} among its architectures",
+        )
+    return max(fitting, key=lambda each: parse_architecture(each).number)
+
+
+def run_test(device: Device, source: str, test: GeneratedTest, architecture: str) -> RunResult:
+    """Compile and run one self-checking kernel; it passes by its own count and no other way."""
+    import numpy
+
+    if test.result_words != RESULT_WORDS:
+        raise GenerationError(
+            f"{test.file} states {test.result_words} result words",
+            hint=f"this version reads results of {RESULT_WORDS} words",
+        )
+    compiled = compile_cached(source, architecture, kernels=[test.entry], name=test.file)
+    module = device.load(compiled.cubin, architecture)
+    (result,) = module.launch(
+        test.entry,
+        grid=1,
+        block=test.threads,
+        arguments=[Output(test.result_words, numpy.uint32)],
+    )
+    checks, failures, number, thread, place, expected, actual = (int(word) for word in result)
+    failure = (
+        f"check {number}, thread {thread}, place {place}: expected {expected:#x}, found {actual:#x}"
+    )
+    return RunResult(test.file, test.checks, checks, failures, failure if failures else "")
+
+
+def _run_pack_operand_a(module: Module, parameters: Mapping[str, int | str]) -> RunResult:
+    import numpy
+
+    tile = pack_tile(parameters)
+    dtype = tile.atom.operand("A").dtype
+    rows, columns = tile.shape
+    words = float32_words(_BLOCKS * tile.elements, dtype, _SEED)
+    values = words.view(numpy.float32).reshape(_BLOCKS, rows, columns)
+    (packed,) = module.launch(
+        ENTRY,
+        grid=_BLOCKS,
+        block=tile.threads,
+        arguments=[Input(values), Output((_BLOCKS, rows, columns // 2), numpy.uint32)],
+    )
+    return compared(oracle.rounded(values, dtype), packed, dtype)
+
+
+def compared(expected: NDArray[Any], packed: NDArray[Any], dtype: str) -> RunResult:
+    """The halves of packed words against expected patterns, ``[block, row, column]``."""
+    import numpy
+
+    found = numpy.stack([packed & 0xFFFF, packed >> 16], axis=-1).reshape(expected.shape)
+    wrong = numpy.argwhere(~oracle.same_patterns(expected, found, dtype))
+    failure = ""
+    if len(wrong):
+        block, row, column = at = tuple(int(index) for index in wrong[0])
+        failure = (
+            f"block {block}, row {row}, column {column}: "
+            f"expected {int(expected[at]):#x}, found {int(found[at]):#x}"
+        )
+    return RunResult("kernel.cu", expected.size, found.size, len(wrong), failure)
+
+
+_RUNNERS: Mapping[str, Callable[[Module, Mapping[str, int | str]], RunResult]] = MappingProxyType(
+    {"pack_operand_a": _run_pack_operand_a}
+)
