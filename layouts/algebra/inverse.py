@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tylo.layouts.algebra import fit
 from tylo.layouts.algebra.coalesce import from_modes, merged
 from tylo.layouts.algebra.injective import collision
 from tylo.layouts.errors import LayoutError, Undecided
@@ -84,7 +85,9 @@ def left_inverse(layout: Any) -> Layout:
 
     Raises `LayoutError` with two colliding coordinates when `A` is not injective, and with a
     negative offset when it has one, which no layout accepts as an index. For an injective layout
-    whose sorted strides do not divide one another no rule is known here: `Undecided`.
+    whose sorted strides do not divide one another no rule is known here: offsets up to 127 are
+    searched, and the witness of a refusal is the first index that no layout reaches; beyond, the
+    answer is `Undecided`.
 
     >>> from tylo.layouts.layout import Layout
     >>> left_inverse(Layout((4, 4), (0, 1)))
@@ -128,7 +131,18 @@ def _no_left_inverse(layout: Layout, least_stride: int) -> Layout:
             hint="add an offset that makes every stride's reach positive",
             witness=least_stride,
         )
-    raise Undecided(
-        f"{name}: the layout is injective, but its strides do not divide one another",
-        hint="invert it mode by mode",
-    )
+    if layout.max_offset() > fit.LARGEST_POINT:
+        raise Undecided(
+            f"{name}: the layout is injective, but its strides do not divide one another, and its "
+            "offsets are too large to search",
+            hint="invert it mode by mode",
+        )
+    indices = range(layout.size())
+    found, reached = fit.fitted([layout(index) for index in indices], indices)
+    if found is None:
+        raise LayoutError(
+            f"{name}: no layout sends the offsets back to more than the first {reached} indices",
+            hint="invert it mode by mode",
+            witness=reached,
+        )
+    return found
