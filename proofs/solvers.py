@@ -39,10 +39,17 @@ SOLVERS = ("z3", "cvc5")
 START_SECONDS = 60.0
 
 # cvc5's simplex may wander for ever on a linear obligation that another pivoting or decision rule
-# decides in milliseconds, so it tries these for a while before it uses the rest of its time.
-_STRATEGIES: dict[str, tuple[tuple[float, dict[str, str]], ...]] = {
+# decides in milliseconds, so it tries several, shortly first and then again for longer.
+_RULES = (
+    {"use-soi": "true", "decision": "stoponly"},
+    {"decision": "stoponly"},
+    {"decision": "justification"},
+    {"use-soi": "true"},
+    {},
+)
+_TURNS: dict[str, tuple[tuple[float, dict[str, str]], ...]] = {
     "z3": ((1.0, {}),),
-    "cvc5": ((0.05, {"decision": "stoponly"}), (0.05, {"use-soi": "true"}), (0.9, {})),
+    "cvc5": tuple((share, rule) for share in (0.05, 0.15) for rule in _RULES),
 }
 
 
@@ -81,14 +88,14 @@ class Judgement:
 
 
 def solve(
-    claim: Claim, *, seconds: float = 10.0, solvers: Sequence[str] = SOLVERS
+    claim: Claim, *, seconds: float = 20.0, solvers: Sequence[str] = SOLVERS
 ) -> tuple[Judgement, ...]:
     """Each obligation of a claim judged by all solvers; see `solve_all`."""
     return solve_all(obligations(claim), seconds=seconds, solvers=solvers)
 
 
 def solve_all(
-    work: Sequence[Obligation], *, seconds: float = 10.0, solvers: Sequence[str] = SOLVERS
+    work: Sequence[Obligation], *, seconds: float = 20.0, solvers: Sequence[str] = SOLVERS
 ) -> tuple[Judgement, ...]:
     """Judge obligations, each within `seconds` per solver; the solvers run side by side."""
     for solver in solvers:
@@ -138,7 +145,7 @@ def _attempt_all(
     if obligation.linear is not None:
         scripts.insert(0, (obligation.linear, False))
     for script, exact in scripts:
-        for share, options in _STRATEGIES[process.solver]:
+        for share, options in _TURNS[process.solver]:
             reply = process.ask(
                 {"script": script, "unknowns": obligation.unknowns, "options": options},
                 seconds * share / len(scripts),
