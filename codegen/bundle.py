@@ -70,8 +70,8 @@ def generate(
     for an architecture the compiler does not know, `ClaimError` for a claim that does not hold, and
     `BundleError` if the emitted PTX does not do what was proven, or the folder is in the way.
     """
-    stated = specification(name, parameters)
     generator = primitive(name)
+    stated = specification(name, parameters)
     effect = stated.effect
     if effect is None:
         raise GenerationError(f"{name} is a theorem without a kernel", hint="use tylo prove")
