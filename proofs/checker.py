@@ -10,7 +10,7 @@ A claim: for all parameters P >= their minimum and all naturals x below their bo
    digits d_i in [0, r_i), and all such digits give such an x; without a top radix, every natural.
    So a claim about all x is one about all digits, and terms are polynomials in digits.
 2. DIVISION. If e = d*q + r as polynomials and 0 <= r < d everywhere, then e div d = q and
-   e mod d = r. A divisor d is a positive number times parameters that are at least 1.
+   e mod d = r. The divisor d is a number, or a number times parameters.
 3. EXCLUSIVE OR. Digits of radix 2 are bits b, with b*b = b. Sums of distinct powers of two times
    bits combine bit by bit, and a xor b = a + b - 2*a*b; what one operand has beyond its bits, a
    natural multiple of a power of two above all bits of both, passes through.
@@ -116,8 +116,8 @@ class Domain:
     def divide(self, value: Polynomial, divisor: Polynomial) -> tuple[Polynomial, Polynomial]:
         """Fact 2: the quotient and the remainder."""
         ((names, number),) = divisor.items() if len(divisor) == 1 else [((), 0)]
-        if number < 1 or any(self.parameters.get(name, 0) < 1 for name in names):
-            raise Rejected("a divisor is not a positive number times parameters of at least 1")
+        if number < 1:
+            raise Rejected("a divisor is not a single positive product")
         wholes = []
         for monomial, factor in value.items():
             rest = Counter(monomial)

@@ -193,23 +193,21 @@ class _Script:
             for place in reversed(range(width)):
                 horner.append(f"({self._show(known.get(place, {}))} + 2 * {horner[-1]})")
             horners.append(horner)
-        script = [
-            f"replace {text} with {horner[-1]} by Radix.arithmetic."
-            for text, horner in zip(texts, horners, strict=True)
-        ]
+        one, other = (horner[-1] for horner in horners)
+        script = [f"transitivity (Z.lxor {one} {other}); [f_equal; Radix.arithmetic |]."]
         for place in range(width):
-            one, other = (known.get(place, {}) for known in places)
-            involved = [self.domain.expand(part) for part in (one, other)]
+            digits = [known.get(place, {}) for known in places]
+            involved = {name for part in digits for m in self.domain.expand(part) for name in m}
             cases = " ".join(
-                f"destruct (Radix.bit {bit} ltac:(assumption)) as [-> | ->];"
-                for bit in sorted({_name(name) for part in involved for m in part for name in m})
+                f"destruct (Radix.bit {_name(bit)} ltac:(assumption)) as [-> | ->];"
+                for bit in sorted(involved)
             )
-            a, b = self._show(one), self._show(other)
-            c = self._show(self.domain.exclusive_or(one, other))
+            a, b = map(self._show, digits)
+            differ = self._show(self.domain.exclusive_or(*digits))
             tails = " ".join(horner[width - 1 - place] for horner in horners)
             script.append(
                 f"rewrite (Radix.exclusive_or {a} {b} {tails}) by ({cases} lia).\n"
-                f"replace ({a} + {b} - 2 * ({a} * {b})) with {c} by ({cases} lia)."
+                f"assert ({a} + {b} - 2 * ({a} * {b}) = {differ}) by ({cases} lia)."
             )
         script.append("rewrite ?Z.lxor_0_l, ?Z.lxor_0_r.\nRadix.arithmetic.")
         body = "\n".join(script).replace("\n", "\n    ")

@@ -2,8 +2,9 @@
 
 Each conjunct becomes one obligation: a script that asserts the domain and the *negated* conjunct,
 so that ``unsat`` means it holds. Division introduces a quotient and a remainder with their side
-conditions (cvc5 ran for minutes on SMT-LIB's own ``div`` and ``mod`` where this takes
-milliseconds); exclusive or introduces the bits of both operands, and one more obligation that the
+conditions, after multiples of the divisor have left the dividend: (d*p + e) div d = p + e div d.
+Without that step, unbounded repeats stay inside the divisions, and both solvers at times search
+for ever. Exclusive or introduces the bits of both operands, and one more obligation that the
 narrower operand fits its bits.
 
 An obligation with products of unknowns has a second, linear script that solvers decide in
@@ -36,6 +37,7 @@ q > x give dq >= dx + d. That script forgets but never invents, so its ``unsat``
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -113,7 +115,7 @@ class _Script:
         self.natural: set[str] = set()
         self.quotients: list[tuple[Polynomial, str]] = []
         self.monomials: dict[tuple[str, ...], str] = {}
-        self.memory: dict[tuple[Integer, Integer], tuple[str, str]] = {}
+        self.divisions: dict[tuple[str, str], tuple[str, str]] = {}
         self.bits: dict[tuple[Integer, int], tuple[list[str], str]] = {}
         self.unknowns = self._needed(conjunct)
         for unknown in self.unknowns:
@@ -165,29 +167,41 @@ class _Script:
         if term.operator == "xor":
             return self._xor(term)
         if term.operator in ("div", "mod"):
-            return variable(self._divide(*term.operands)[0 if term.operator == "div" else 1])
+            return self._divide(term)
         left, right = (self._polynomial(operand) for operand in term.operands)
         if term.operator == "*":
             return multiply(left, right)
         return add(left, right, 1 if term.operator == "+" else -1)
 
-    def _divide(self, dividend: Integer, divisor: Integer) -> tuple[str, str]:
-        """The symbols of the quotient and the remainder, with their side conditions."""
-        if (dividend, divisor) not in self.memory:
-            above, below = self._polynomial(dividend), self._polynomial(divisor)
-            place = len(self.memory)
-            symbols = (f"q!{place}", f"r!{place}")
-            self._declare(symbols[0])
-            self._declare(symbols[1])
-            if not isinstance(divisor, int):
-                self.quotients.append((below, symbols[0]))
-            whole = add(multiply(below, variable(symbols[0])), variable(symbols[1]))
-            self._assert(f"(= {self._show(above)} {self._show(whole)})")
-            self._assert(f"(<= 0 {symbols[1]})")
-            self._assert(f"(< {symbols[1]} {self._show(below)})")
-            self.natural.add(symbols[1])
-            self.memory[dividend, divisor] = symbols
-        return self.memory[dividend, divisor]
+    def _divide(self, term: Term) -> Polynomial:
+        """The quotient or the remainder, after multiples of the divisor have left the dividend."""
+        dividend, below = (self._polynomial(operand) for operand in term.operands)
+        ((sizes, number),) = below.items()
+        whole, rest = constant(0), constant(0)
+        for monomial, factor in dividend.items():
+            others = Counter(monomial)
+            others.subtract(sizes)
+            if factor % number == 0 and min(others.values(), default=0) >= 0:
+                whole = add(whole, {tuple(sorted(others.elements())): factor // number})
+            else:
+                rest = add(rest, {monomial: factor})
+        if not rest:
+            return whole if term.operator == "div" else rest
+        key = (self._show(rest), self._show(below))
+        if key not in self.divisions:
+            quotient, remainder = f"q!{len(self.divisions)}", f"r!{len(self.divisions)}"
+            self._declare(quotient)
+            self._declare(remainder)
+            if sizes:
+                self.quotients.append((below, quotient))
+            total = add(multiply(below, variable(quotient)), variable(remainder))
+            self._assert(f"(= {key[0]} {self._show(total)})")
+            self._assert(f"(<= 0 {remainder})")
+            self._assert(f"(< {remainder} {key[1]})")
+            self.natural.add(remainder)
+            self.divisions[key] = (quotient, remainder)
+        quotient, remainder = self.divisions[key]
+        return add(whole, variable(quotient)) if term.operator == "div" else variable(remainder)
 
     def _xor(self, term: Term) -> Polynomial:
         """Bits of both operands that differ, and the wide operand's part above them."""

@@ -49,6 +49,13 @@ Lemma remainder_twice : forall x r s, 1 <= r -> 1 <= s ->
   x mod r + r * (x / r mod s) = x mod (r * s).
 Proof. intros. rewrite Z.rem_mul_r by lia. ring. Qed.
 
+(** Multiples of the divisor leave the dividend: the SMT-LIB export uses these. *)
+Lemma quotient_shift : forall d p e, 1 <= d -> (d * p + e) / d = p + e / d.
+Proof. intros. rewrite Z.add_comm, Z.mul_comm, Z.div_add by lia. ring. Qed.
+
+Lemma remainder_shift : forall d p e, 1 <= d -> (d * p + e) mod d = e mod d.
+Proof. intros. rewrite Z.add_comm, Z.mul_comm, Z.mod_add by lia. reflexivity. Qed.
+
 (** Fact 3. Exclusive or, one bit at a time. *)
 Lemma bit : forall b, 0 <= b < 2 -> b = 0 \/ b = 1.
 Proof. lia. Qed.
