@@ -138,9 +138,9 @@ def _observe(module: Module, dtype: str) -> Observed:
     return Observed(
         products=_products(module, a, b, numpy.zeros_like(c)),
         added=_products(module, a[:1] * 0, b * 0, c)[0],
-        left=left.view(numpy.uint16),
-        right=right.view(numpy.uint16),
-        results=results,
+        left=left[0].view(numpy.uint16),
+        right=right[0].view(numpy.uint16),
+        results=results[1:],
     )
 
 

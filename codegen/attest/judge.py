@@ -58,25 +58,35 @@ def judge(atom: Atom, observed: Observed) -> TableAttestation:
     import numpy
 
     a, b, c = (indices(atom.operand(letter).ownership) for letter in "ABC")
-    lefts, rights = memory_matrices(atom.operand("A").dtype)
-    wide = [numpy.concatenate([axis, axis + 8 * (at == 1)], axis=1) for at, axis in enumerate(c)]
-    wide_b = [numpy.concatenate([axis, axis + 8 * (at == 1)], axis=1) for at, axis in enumerate(b)]
+    dtype = atom.operand("A").dtype
+    lefts, rights = memory_matrices(dtype)
+    wide_b, wide = _two_atoms(b), _two_atoms(c)
     checks = [
         _compared("one-hot products", _predicted_products(a, b, c), observed.products),
         _compared("one-hot accumulators", numpy.eye(LANES * c[0].shape[1]), observed.added),
-        _compared("A from row-major memory", 16 * a[0] + a[1], observed.left[0]),
-        _compared("B from row-major memory", 16 * wide_b[0] + wide_b[1], observed.right[0]),
+        _compared("A from row-major memory", 16 * a[0] + a[1], observed.left),
+        _compared("B from row-major memory", 16 * wide_b[0] + wide_b[1], observed.right),
     ]
-    for case, label in enumerate(("rows of D", "columns of D", "product of D"), start=1):
-        product = oracle.widened(lefts[case], atom.operand("A").dtype) @ oracle.widened(
-            rights[case], atom.operand("A").dtype
-        )
+    left, right = (oracle.widened(each[1:], dtype) for each in (lefts, rights))
+    for case, label in enumerate(("rows of D", "columns of D", "product of D")):
+        product = left[case] @ right[case]
         checks.append(_compared(label, product[wide[0], wide[1]], observed.results[case]))
     return TableAttestation(
         atom=atom.name,
         probes=observed.products.shape[0] * observed.products.shape[1] + len(observed.added),
         hits=int((observed.products == 1).sum()),
         checks=tuple(checks),
+    )
+
+
+def _two_atoms(coordinates: tuple[Array, ...]) -> tuple[Array, Array]:
+    """Coordinates of two atoms side by side: the same again, eight columns on."""
+    import numpy
+
+    first, column = coordinates
+    return (
+        numpy.concatenate([first, first], axis=1),
+        numpy.concatenate([column, column + 8], axis=1),
     )
 
 

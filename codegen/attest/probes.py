@@ -25,8 +25,9 @@ class Observed:
     """What a device returned, everything by lane and value (or half) and nothing by coordinate.
 
     `products[a, b, lane, value]` is D for one-hot probes a of A and b of B; `added[c, lane, value]`
-    is D for zero factors and a one-hot accumulator; `left`, `right` and `results` are operands that
-    `ldmatrix` loaded from the matrices of `memory_matrices`, and their products.
+    is D for zero factors and a one-hot accumulator; `left[lane, half]` and `right[lane, half]` are
+    the operands that ``ldmatrix`` made of case 0 of `memory_matrices`, and
+    `results[case, lane, value]` the products of its other cases.
     """
 
     products: Array
