@@ -40,7 +40,7 @@ START_SECONDS = 60.0
 
 # cvc5's simplex may wander for ever on a linear obligation that another pivoting or decision rule
 # decides in milliseconds, so it tries several, shortly first and then again for longer.
-_RULES = (
+_RULES: tuple[dict[str, str], ...] = (
     {"use-soi": "true", "decision": "stoponly"},
     {"decision": "stoponly"},
     {"decision": "justification"},
