@@ -37,6 +37,7 @@ Swizzle(1, 3, 3, unit=16)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,6 +169,18 @@ class ComposedLayout:
     def size(self) -> Any:
         """The number of coordinates."""
         return self.inner.size()
+
+    def through(self, operation: Callable[..., Layout], *arguments: Any) -> ComposedLayout:
+        """The same outer map after `operation(inner, *arguments)`.
+
+        Divides, reshapes and regroupings of the domain commute with what comes after it:
+
+        >>> from tylo.layouts.algebra.divide import zipped_divide
+        >>> composed = ComposedLayout(Swizzle(2, 0, 3), 0, Layout((8, 8)))
+        >>> print(composed.through(zipped_divide, (4, 2)))
+        Sw<2,0,3> o 0 o ((4,2),(2,4)):((1,8),(4,16))
+        """
+        return ComposedLayout(self.outer, self.offset, operation(self.inner, *arguments))
 
     def simplified(self) -> Layout | ComposedLayout:
         """The plain layout where the outer swizzle changes no offset, else the same value.

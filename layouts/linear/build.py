@@ -156,13 +156,14 @@ def to_swizzle(layout: LinearLayout, unit: int | None = None) -> Swizzle:
     first, delta = next(iter(moved.items()))
     shift = first - (delta.bit_length() - 1)
     base = first - max(shift, 0)
-    swizzle = Swizzle(len(moved), base, shift, unit) if abs(shift) >= len(moved) else None
+    # Too small a shift is no swizzle at all; the identity then stands in, and fails at `first`.
+    bits = len(moved) if abs(shift) >= len(moved) else 0
+    swizzle = Swizzle(bits, base, shift, unit)
     for bit, column in enumerate(layout.columns):
-        if swizzle is None or swizzle(1 << bit) != column:
+        if swizzle(1 << bit) != column:
             raise LayoutError(
                 f"{layout} is no swizzle",
                 hint="a swizzle adds adjacent bits to adjacent bits, a fixed distance away",
-                witness=1 << (bit if swizzle else first),
+                witness=1 << bit,
             )
-    assert swizzle is not None
     return swizzle

@@ -96,6 +96,8 @@ def test_composed_layouts() -> None:
     assert [column(c) for c in range(8)] == [composed(3, c) for c in range(8)]
     tiles = tl.composition(composed, (4, None))
     assert tiles(1, (2, 1)) == composed(1, (2, 1))
+    divided = composed.through(tl.zipped_divide, (4, None))
+    assert divided((3, 0), (1, (2, 1))) == composed(7, (2, 1))
     outer = ComposedLayout(Layout((4, 16), (16, 1)), 5, Layout(8, 2))
     assert [outer(i) for i in range(8)] == [outer.outer.extended(5 + 2 * i) for i in range(8)]
     with pytest.raises(LayoutError, match="only layouts"):
