@@ -49,7 +49,7 @@ _RULES: tuple[dict[str, str], ...] = (
 )
 _TURNS: dict[str, tuple[tuple[float, dict[str, str]], ...]] = {
     "z3": ((1.0, {}),),
-    "cvc5": tuple((share, rule) for share in (0.05, 0.15) for rule in _RULES),
+    "cvc5": tuple((share, rule) for share in (0.01, 0.05, 0.14) for rule in _RULES),
 }
 
 
