@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 
 from tylo.cli.output import print_json
 from tylo.codegen.run import run_bundle
-from tylo.proofs.bundle import read_bundle
+
+SCHEMA = "tylo.run/1"
 
 
 def run(options: argparse.Namespace) -> int:
     """Run on the device; 1 if anything differs from what the oracle says."""
-    # Only files that the manifest names, with the digests it states, are loaded.
-    read_bundle(options.bundle)
     report = run_bundle(options.bundle, device=options.device)
     if options.json:
-        print_json(report.to_json())
+        print_json(
+            {
+                "schema": SCHEMA,
+                "specification": report.specification,
+                "architecture": report.architecture,
+                "device": asdict(report.device),
+                "passed": report.passed,
+                "results": [{**asdict(each), "passed": each.passed} for each in report.results],
+            }
+        )
     else:
-        print(report)
+        print(report.summary())
     return 0 if report.passed else 1
