@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 import tylo.layouts as tl
 from tylo.layouts import Layout, LayoutError
+from tylo.layouts.algebra import fit
+from tylo.layouts.algebra.fit import fitted
 from tylo.layouts.errors import Undecided
 
 EXTENTS = st.sampled_from([1, 2, 2, 3, 4, 6])
@@ -143,6 +145,10 @@ def test_left_inverses_are_found_whenever_there_is_one() -> None:
         if isinstance(result, LayoutError):
             assert not exists
     assert found > 5
+
+
+def test_no_layout_moves_the_origin_whatever_else_it_fits() -> None:
+    assert fitted([0, fit.LARGEST_POINT], [1, 0]) == (None, 0)
 
 
 def test_a_left_inverse_that_no_stride_rule_gives() -> None:

@@ -19,6 +19,7 @@ def test_every_public_name_resolves_and_is_declared_to_type_checkers() -> None:
     for name in tylo.layouts.__all__:
         assert getattr(tylo.layouts, name) is not None
         assert name in dir(tylo.layouts)
+    assert tylo.layouts.__getattr__("linear") is tylo.layouts.linear
     with pytest.raises(AttributeError, match="no attribute 'absent'"):
         _ = tylo.layouts.absent
 
