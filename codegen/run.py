@@ -136,7 +136,8 @@ def chosen_architecture(architectures: tuple[str, ...], capability: tuple[int, i
             f"compute capability {major}.{minor}",
             hint=f"generate it with sm_{major}{minor} among its architectures",
         )
-    return max(fitting, key=lambda each: parse_architecture(each).number)
+    parsed = map(parse_architecture, fitting)
+    return max(parsed, key=lambda each: (each.number, each.suffix)).name
 
 
 def run_test(device: Device, source: str, test: GeneratedTest, architecture: str) -> RunResult:
