@@ -13,6 +13,7 @@ import numpy
 import pytest
 
 from tylo.codegen import oracle
+from tylo.codegen.rounding import rounded_bits
 
 TABLES = json.loads(
     (Path(__file__).parents[1] / "data" / "atoms_m16n8k16.json").read_text(encoding="utf-8")
@@ -79,6 +80,14 @@ def test_rounding_of_special_and_random_words(dtype: str) -> None:
     words = numpy.concatenate([special, oracle.random_words(10_000_000, 99)])
     found = oracle.rounded(words.view(numpy.float32), dtype)
     same = oracle.same_patterns(reference(words, dtype), found, dtype)
+    assert same.all(), hex(words[~same][0])
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+def test_it_agrees_with_the_rounding_that_fragments_use(dtype: str) -> None:
+    words = numpy.concatenate([oracle.special_words(dtype), oracle.random_words(2_000_000, 17)])
+    values = words.view(numpy.float32)
+    same = oracle.same_patterns(oracle.rounded(values, dtype), rounded_bits(values, dtype), dtype)
     assert same.all(), hex(words[~same][0])
 
 
