@@ -5,7 +5,8 @@ product and a sum (`fma` is written where it is meant), no fast-math. The caller
 but none that changes the numbers.
 
 >>> checked_options("sm_90a", ["--device-debug"])
-('--gpu-architecture=sm_90a', '--fmad=false', '--std=c++17', '--ptxas-options=-v', '--device-debug')
+('--gpu-architecture=sm_90a', '--fmad=false', '--std=c++17', '--ptxas-options=-v', '--no-cache', \
+'--device-debug')
 >>> checked_options("sm_90a", ["--use_fast_math"])
 Traceback (most recent call last):
 tylo.layouts.errors.CompileError: the option '--use_fast_math' is Tylo's to choose; leave it out: \
@@ -21,7 +22,8 @@ from pathlib import Path
 
 from tylo.layouts.errors import CompileError
 
-BASE_OPTIONS = ("--fmad=false", "--std=c++17", "--ptxas-options=-v")
+# NVRTC's own cache answers a repeated compile without the log that `resources` reads.
+BASE_OPTIONS = ("--fmad=false", "--std=c++17", "--ptxas-options=-v", "--no-cache")
 
 _CHOSEN_BY_TYLO = frozenset(
     ["gpu-architecture", "arch", "fmad", "std", "use-fast-math", "ftz", "prec-div", "prec-sqrt"]

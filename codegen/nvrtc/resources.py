@@ -119,7 +119,13 @@ wgmma.mma_async is serialized; wait for every wgmma before its registers are rea
             "\n".join(serialised),
             hint="wait for every wgmma before its registers are read or written",
         )
-    for name, taken in resources(compiled).items():
+    every = resources(compiled)
+    if not every:
+        raise CompileError(
+            "the assembler reported no kernel, so that nothing is known of spills",
+            hint="compile with --ptxas-options=-v and --no-cache",
+        )
+    for name, taken in every.items():
         if taken.spills or taken.local:
             raise CompileError(
                 f"kernel {name!r} spills {taken.spills} bytes and keeps {taken.local} bytes of "

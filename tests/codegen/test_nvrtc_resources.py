@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from types import SimpleNamespace
 
 import pytest
 
@@ -171,3 +172,8 @@ def test_serialised_matrix_instructions_fail_the_gate() -> None:
     with pytest.raises(CompileError, match=r"\(C75\d\d\)") as caught:
         require_full_speed(compiled)
     assert "serialized" in str(caught.value)
+
+
+def test_a_silent_assembler_is_no_evidence() -> None:
+    with pytest.raises(CompileError, match="reported no kernel"):
+        require_full_speed(SimpleNamespace(log=""))
