@@ -34,19 +34,32 @@ class Expression:
     """A node: `operator` (an SMT-LIB one where there is one), `operands`, and the result's width.
 
     `attribute` is the value of a constant, the name of a variable or function, or the low bit of
-    an extraction. `opaque` says that the value depends on memory.
+    an extraction. `opaque` says that the value depends on memory, `product` that a product of two
+    values that vary is part of it; `serial` is the order of making.
     """
 
-    __slots__ = ("attribute", "opaque", "operands", "operator", "width")
+    __slots__ = ("attribute", "opaque", "operands", "operator", "product", "serial", "width")
 
     def __init__(
-        self, operator: str, attribute: int | str, operands: tuple[Expression, ...], width: int
+        self,
+        operator: str,
+        attribute: int | str,
+        operands: tuple[Expression, ...],
+        width: int,
+        serial: int,
     ) -> None:
         self.operator = operator
         self.attribute = attribute
         self.operands = operands
         self.width = width
+        self.serial = serial
+        self.product: bool = self.nonlinear or any(o.product for o in operands)
         self.opaque: bool = operator in ("load", "function") or any(o.opaque for o in operands)
+
+    @property
+    def nonlinear(self) -> bool:
+        """Whether this is a product of two values that both vary."""
+        return self.operator == "bvmul" and all(o.value is None for o in self.operands)
 
     @property
     def value(self) -> int | None:
@@ -106,7 +119,7 @@ class BitVectors:
     ) -> Expression:
         key = (operator, attribute, width, *map(id, operands))
         if key not in self._nodes:
-            self._nodes[key] = Expression(operator, attribute, operands, width)
+            self._nodes[key] = Expression(operator, attribute, operands, width, len(self._nodes))
         return self._nodes[key]
 
     def constant(self, value: int, width: int) -> Expression:
@@ -131,7 +144,7 @@ class BitVectors:
             return self.constant(_FOLD[operator](width, a, b), result)
         if a is not None and operator in _COMMUTATIVE:
             left, right, a, b = right, left, b, a
-        if b is not None and _NEUTRAL.get(operator) == b:
+        if b is not None and (_NEUTRAL.get(operator) == b or (operator == "bvmul" and b == 1)):
             return left
         if operator == "bvadd" and b is not None and left.operator == "bvadd":
             inner = left.operands[1].value
@@ -148,6 +161,18 @@ class BitVectors:
         return self._binary("bvsub", left, right, width)
 
     def multiply(self, left: Expression, right: Expression, width: int) -> Expression:
+        if left.value is None and right.value is None and left.width == right.width == width:
+            # Constants move outwards and factors are put in order, so that what is the same
+            # product is the same node, which solvers need not look into.
+            (left, a), (right, b) = _coefficient(left), _coefficient(right)
+            left, right = sorted((left, right), key=lambda factor: factor.serial)
+            product = self._binary("bvmul", left, right, width)
+            return self._binary("bvmul", product, self.constant(a * b, width), width)
+        if left.value is not None and left.width == right.width:
+            left, right = right, left
+        if right.value is not None and left.width == right.width == width:
+            left, a = _coefficient(left)
+            right = self.constant(a * right.value, width)
         return self._binary("bvmul", left, right, width)
 
     def multiply_high(
@@ -187,6 +212,8 @@ class BitVectors:
             count = min(count, width)
             kept = [] if count == width else [self.extract(value, 0, width - count)]
             return self._concatenation([self.constant(0, count)] * (count > 0) + kept)
+        if value.product and count is not None and count < width:
+            return self.multiply(value, self.constant(1 << count, width), width)
         return self._binary("bvshl", value, amount, width)
 
     def shift_right(
@@ -296,6 +323,29 @@ class BitVectors:
         return self._node("ite", "", (condition, chosen, otherwise), width)
 
 
+def _coefficient(value: Expression) -> tuple[Expression, int]:
+    """A value as another one times a constant."""
+    if value.operator == "bvmul" and value.operands[1].value is not None:
+        return value.operands[0], value.operands[1].value
+    return value, 1
+
+
+def ceiling(value: Expression, maxima: Mapping[str, int]) -> int:
+    """A bound on a value, from bounds on variables."""
+    match value.operator:
+        case "constant":
+            return int(value.attribute)
+        case "variable":
+            return min(maxima.get(str(value.attribute), 1 << 64), (1 << value.width) - 1)
+        case "concat":
+            total, low = 0, 0
+            for piece in value.operands:
+                total += ceiling(piece, maxima) << low
+                low += piece.width
+            return total
+    return (1 << value.width) - 1
+
+
 def _boundaries(value: Expression) -> set[int]:
     """Bit positions where pieces meet, and where runs of a constant's bits do."""
     found, start = {0, value.width}, 0
@@ -308,8 +358,8 @@ def _boundaries(value: Expression) -> set[int]:
     return found
 
 
-def order(roots: Iterable[Expression]) -> list[Expression]:
-    """Every node below the roots, operands first."""
+def order(roots: Iterable[Expression], abstract: bool = False) -> list[Expression]:
+    """Every node below the roots, operands first; not below products when those are abstract."""
     seen: set[int] = set()
     result: list[Expression] = []
     stack = [(root, False) for root in roots]
@@ -320,7 +370,8 @@ def order(roots: Iterable[Expression]) -> list[Expression]:
         elif id(node) not in seen:
             seen.add(id(node))
             stack.append((node, True))
-            stack.extend((operand, False) for operand in node.operands)
+            if not (abstract and node.nonlinear):
+                stack.extend((operand, False) for operand in node.operands)
     return result
 
 

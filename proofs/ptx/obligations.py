@@ -75,6 +75,17 @@ class Obligation:
         """SMT-LIB text: satisfiable exactly where the obligation fails."""
         return "" if self.settled else self.restricted()
 
+    @cached_property
+    def abstract(self) -> str:
+        """A script that, when it is not satisfiable, shows that the obligation holds; maybe empty.
+
+        It says nothing about products of sizes but how large they can be.
+        """
+        if self.settled or not self.violation.product:
+            return ""
+        conditions = [*self.scene.assumptions(self.violation), self.violation]
+        return script(conditions, self.scene.maxima())
+
     def restricted(self, *conditions: Expression) -> str:
         """The script under further conditions."""
         return script([*self.scene.assumptions(self.violation), *conditions, self.violation])

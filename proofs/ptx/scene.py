@@ -43,6 +43,12 @@ class Scene:
         """Where the contract means by a buffer and an offset."""
         return self.domain.add(self.bases[buffer], self.value(term), 64)
 
+    def maxima(self) -> dict[str, int]:
+        """The largest value of each variable."""
+        known = {n: size - 1 for n, size in sizes(self.effect).items()}
+        named = {f"size{i}": p.maximum for i, p in enumerate(self.effect.parameters)}
+        return known | named | {"blocks": self.effect.maximum_blocks}
+
     def repeats(self) -> list[Integer]:
         """The numbers of steps that stores have, each once, other than one."""
         found = dict.fromkeys(store.repeat for store in self.effect.stores)

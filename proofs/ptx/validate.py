@@ -85,17 +85,23 @@ class Validation:
 def validate(ptx_text: str, effect: Effect, *, solve: Solve = inprocess.solve) -> Validation:
     """The verdict on every obligation; raises `PtxError` for PTX outside what is covered."""
     stated = obligations(ptx_text, effect)
-    # Obligations that come to the same script are asked once.
-    scripts = list(
-        dict.fromkeys(obligation.script for obligation in stated if not obligation.settled)
-    )
-    answers = dict(zip(scripts, solve(scripts), strict=True))
+    answers = _ask([obligation.abstract for obligation in stated], solve)
+    weak = {o for o in stated if answers.get(o.abstract) == "holds"}
+    hits = {o: hit for o in stated if o.abstract and o not in weak and (hit := _probe(o))}
+    answers |= _ask([o.script for o in stated if o not in weak and o not in hits], solve)
     verdicts = []
     for obligation in stated:
-        verdict = obligation.settled or answers[obligation.script]
+        script = obligation.abstract if obligation in weak else obligation.script
+        verdict = "fails" if obligation in hits else obligation.settled or answers[script]
         failure = _failure(obligation, solve) if verdict == "fails" else None
         verdicts.append(Verdict(obligation, verdict, failure))
     return Validation(effect, tuple(verdicts))
+
+
+def _ask(scripts: Sequence[str], solve: Solve) -> dict[str, str]:
+    """Each script that is not empty, asked once."""
+    once = list(dict.fromkeys(script for script in scripts if script))
+    return dict(zip(once, solve(once), strict=True))
 
 
 def _failure(obligation: Obligation, solve: Solve) -> Failure:
@@ -115,6 +121,18 @@ def _failure(obligation: Obligation, solve: Solve) -> Failure:
     return Failure(thread, block, message)
 
 
+def _probe(obligation: Obligation) -> tuple[int, int] | None:
+    """The first thread, and its first block, at which a sample launch violates the obligation."""
+    scene, violation = obligation.scene, obligation.violation
+    for thread in range(scene.effect.threads):
+        for block in _PROBE_BLOCKS:
+            for step in _probe_steps(scene):
+                point = scene.point(thread, block, step)
+                if block < scene.effect.maximum_blocks and evaluate([violation], point)[0]:
+                    return thread, block
+    return None
+
+
 def _probe_steps(scene: Scene) -> range:
     return range(3 if scene.repeats() else 1)
 
@@ -123,17 +141,10 @@ def _least_thread(obligation: Obligation, solve: Solve) -> tuple[int, int]:
     """The least violating thread and its least block: probed, then confirmed by the solvers."""
     scene = obligation.scene
     domain, effect = scene.domain, scene.effect
-    hit = next(
-        (
-            (thread, block)
-            for thread in range(effect.threads)
-            for block in _PROBE_BLOCKS
-            if block < effect.maximum_blocks
-            for step in _probe_steps(scene)
-            if evaluate([obligation.violation], scene.point(thread, block, step))[0]
-        ),
-        None,
-    )
+    hit = _probe(obligation)
+    if hit and obligation.abstract:
+        # Products of sizes make solvers slow; the least thread among the probed ones will do.
+        return hit
     thread = _least(obligation, scene.thread, effect.threads, hit and hit[0], (), solve)
     if thread < 0:
         return hit or (-1, -1)
