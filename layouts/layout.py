@@ -104,6 +104,11 @@ class Layout:
     def __repr__(self) -> str:
         return f"Layout({self.shape}, {self.stride})"
 
+    def _repr_svg_(self) -> str | None:
+        from tylo.layouts.drawing import notebook_svg
+
+        return notebook_svg(self)
+
     def __call__(self, *coordinate: Any) -> Any:
         """The offset of a coordinate, or, where the coordinate holds None, the layout it leaves.
 

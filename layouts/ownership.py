@@ -252,6 +252,11 @@ class Ownership:
         per_register = 32 // self.bits
         return value // per_register, value % per_register * self.bits
 
+    def _repr_svg_(self) -> str | None:
+        from tylo.layouts.drawing import notebook_svg
+
+        return notebook_svg(self)
+
     @property
     def symbols(self) -> tuple[str, ...]:
         """The names of symbolic sizes, sorted."""

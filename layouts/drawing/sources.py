@@ -1,0 +1,74 @@
+"""From each kind of value to its table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tylo.layouts.coordinates import CoordinateLayout
+from tylo.layouts.drawing.from_layout import (
+    composed_grid,
+    coordinate_grid,
+    layout_grid,
+    swizzle_grid,
+)
+from tylo.layouts.drawing.from_linear import linear_grid
+from tylo.layouts.drawing.from_ownership import ownership_grid
+from tylo.layouts.drawing.grid import Grid
+from tylo.layouts.errors import LayoutError
+from tylo.layouts.int_tuple import flatten
+from tylo.layouts.layout import Layout
+from tylo.layouts.linear.value import LinearLayout
+from tylo.layouts.ownership import Ownership
+from tylo.layouts.swizzle import ComposedLayout, Swizzle
+
+_SOURCES: dict[type, Callable[[Any, int, int | None], Grid]] = {
+    Layout: layout_grid,
+    ComposedLayout: composed_grid,
+    Swizzle: swizzle_grid,
+    CoordinateLayout: coordinate_grid,
+    LinearLayout: linear_grid,
+    Ownership: ownership_grid,
+}
+
+
+def grid_of(value: Any, side: int, bits: int | None) -> Grid:
+    """The table of a value, cropped to `side` rows and columns."""
+    symbols = symbols_of(value)
+    if symbols:
+        raise LayoutError(
+            f"{value if isinstance(value, Layout) else 'the ownership'} has the symbolic sizes "
+            f"{', '.join(symbols)}: there is no table to draw",
+            hint="substitute the sizes first",
+        )
+    for kind, source in _SOURCES.items():
+        if isinstance(value, kind):
+            return source(value, side, bits)
+    raise LayoutError(
+        f"{value!r} is no layout: there is nothing to draw",
+        hint="a shape N stands for the layout N:1",
+    )
+
+
+def symbols_of(value: Any) -> tuple[str, ...]:
+    """The symbols in the sizes of a layout or an ownership, sorted."""
+    if isinstance(value, Ownership):
+        return value.symbols
+    parts: list[Any] = [value]
+    if isinstance(value, CoordinateLayout):
+        parts = [layout for _, layout in value.entries]
+    elif isinstance(value, ComposedLayout):
+        parts = [value.outer, value.inner]
+    entries = [
+        entry
+        for part in parts
+        if isinstance(part, Layout)
+        for entry in flatten((part.shape, part.stride))
+    ]
+    found = {
+        symbol.name
+        for entry in entries
+        if not isinstance(entry, int)
+        for symbol in entry.free_symbols
+    }
+    return tuple(sorted(found))
