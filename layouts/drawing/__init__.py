@@ -56,8 +56,6 @@ def draw(value: Any, form: str = "text", *, bits: int | None = None) -> str:
     """
     if form not in FORMS:
         raise LayoutError(f"no form {form!r} of a drawing", hint=f"there are {', '.join(FORMS)}")
-    if bits is not None and bits < 1:
-        raise LayoutError(f"elements of {bits} bits", hint="an element has at least one bit")
     render: Callable[[Grid], str] = FORMS[form].render
     return render(grid_of(value, FORMS[form].SIDE, bits))
 

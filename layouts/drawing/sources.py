@@ -34,6 +34,8 @@ _SOURCES: dict[type, Callable[[Any, int, int | None], Grid]] = {
 
 def grid_of(value: Any, side: int, bits: int | None) -> Grid:
     """The table of a value, cropped to `side` rows and columns."""
+    if bits is not None and bits < 1:
+        raise LayoutError(f"elements of {bits} bits", hint="an element has at least one bit")
     symbols = symbols_of(value)
     if symbols:
         raise LayoutError(

@@ -18,6 +18,16 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
+    layout = commands.add_parser("layout", help="evaluate and draw a layout expression")
+    layout.add_argument(
+        "expression", metavar="EXPR", help='such as "composition((6,2):(8,2), (4,3):(3,1))"'
+    )
+    _drawing_options(layout)
+    layout.add_argument(
+        "--bits", type=int, metavar="N", help="width of an element, for bank colours (default 32)"
+    )
+    _json_option(layout)
+
     query = commands.add_parser("query", help="who holds which element of an instruction's operand")
     query.add_argument("atom", help=_ATOM)
     query.add_argument("--operand", default="C", metavar="LETTER", help="A, B, C or D (default C)")
@@ -27,6 +37,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--at", type=int, nargs=2, metavar=("ROW", "COLUMN"), help="who holds this element"
     )
     _tile_options(query, letters="mnk")
+    _drawing_options(query)
     _json_option(query)
 
     prove = commands.add_parser("prove", help="prove a specification's claims")
@@ -81,6 +92,13 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _json_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _drawing_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--draw", choices=("text", "svg", "tikz"), help="draw instead of printing")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="draw into this file (.txt, .svg, .tex say what)"
+    )
 
 
 def _tile_options(parser: argparse.ArgumentParser, letters: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from tylo.cli.drawing import drawing_form, drawn
 from tylo.cli.output import print_json
 from tylo.layouts.atoms import atom
 from tylo.layouts.errors import OwnershipError
@@ -29,6 +30,12 @@ def run(options: argparse.Namespace) -> int:
         warps_n=options.warps_n,
     )
     threads, values = _chosen(ownership, options)
+    form = drawing_form(options)
+    if form and not options.lane is options.value is options.at is None:
+        raise OwnershipError(
+            "a drawing shows the whole operand", hint="leave out --lane, --value and --at"
+        )
+    drawing = drawn(ownership, form, options) if form else None
     data: dict[str, Any] = {
         "schema": SCHEMA,
         "atom": found.name,
@@ -51,10 +58,15 @@ def run(options: argparse.Namespace) -> int:
         ]
         data["registers"] = [list(ownership.register(value)) for value in values]
     if options.json:
-        print_json(data)
+        print_json(data | ({"drawing": drawing} if drawing else {}))
+        return 0
+    if drawing and "text" in drawing:
+        print(drawing["text"], end="")
         return 0
     print(f"{found.name} operand {operand.letter} ({operand.dtype})")
-    if options.at is not None:
+    if drawing:
+        print(f"wrote {drawing['file']}")
+    elif options.at is not None:
         _print_owners(data)
     else:
         _print_table(data)
