@@ -25,7 +25,7 @@ class Grid:
     """A table, row by row.
 
     `axes` name what rows and columns count, and are empty where that goes without saying;
-    `colours` says what a colour stands for; `notes` say what is not shown.
+    `colours` says what a colour stands for; `notes` say what is not shown, and on what it rests.
     """
 
     title: str

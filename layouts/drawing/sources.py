@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from tylo.layouts.coordinates import CoordinateLayout
@@ -21,6 +22,7 @@ from tylo.layouts.layout import Layout
 from tylo.layouts.linear.value import LinearLayout
 from tylo.layouts.ownership import Ownership
 from tylo.layouts.swizzle import ComposedLayout, Swizzle
+from tylo.layouts.symbolic.layout import conditions_of
 
 _SOURCES: dict[type, Callable[[Any, int, int | None], Grid]] = {
     Layout: layout_grid,
@@ -45,7 +47,9 @@ def grid_of(value: Any, side: int, bits: int | None) -> Grid:
         )
     for kind, source in _SOURCES.items():
         if isinstance(value, kind):
-            return source(value, side, bits)
+            table = source(value, side, bits)
+            needs = tuple(f"only where {condition}" for condition in needs_of(value))
+            return replace(table, notes=(*table.notes, *needs))
     raise LayoutError(
         f"{value!r} is no layout: there is nothing to draw",
         hint="a shape N stands for the layout N:1",
@@ -56,21 +60,23 @@ def symbols_of(value: Any) -> tuple[str, ...]:
     """The symbols in the sizes of a layout or an ownership, sorted."""
     if isinstance(value, Ownership):
         return value.symbols
+    entries = [e for part in _parts(value) for e in flatten((part.shape, part.stride))]
+    symbolic = [entry for entry in entries if not isinstance(entry, int)]
+    return tuple(sorted({symbol.name for entry in symbolic for symbol in entry.free_symbols}))
+
+
+def needs_of(value: Any) -> tuple[str, ...]:
+    """The conditions on symbols under which a layout is right.
+
+    They may outlive the symbols: `composition((n,8):(8,1), 4:2)` is `4:16` only from n = 8 on.
+    """
+    return tuple(map(str, conditions_of(*_parts(value))))
+
+
+def _parts(value: Any) -> list[Layout]:
     parts: list[Any] = [value]
     if isinstance(value, CoordinateLayout):
         parts = [layout for _, layout in value.entries]
     elif isinstance(value, ComposedLayout):
         parts = [value.outer, value.inner]
-    entries = [
-        entry
-        for part in parts
-        if isinstance(part, Layout)
-        for entry in flatten((part.shape, part.stride))
-    ]
-    found = {
-        symbol.name
-        for entry in entries
-        if not isinstance(entry, int)
-        for symbol in entry.free_symbols
-    }
-    return tuple(sorted(found))
+    return [part for part in parts if isinstance(part, Layout)]

@@ -37,7 +37,7 @@ def evaluated(text: str) -> Any:
     """The value of an expression.
 
     >>> print(evaluated("logical_divide(n:1, 8)"))
-    (8,n/8):(1,8)
+    (8,ceiling(n/8)):(1,8)
     >>> evaluated("(4,2):(1;8)")
     Traceback (most recent call last):
     tylo.layouts.errors.NotationError: expected ',' or ')' but found ';'

@@ -11,7 +11,7 @@ from tylo.cli.expressions import evaluated
 from tylo.cli.output import print_json
 from tylo.layouts.coordinates import CoordinateLayout
 from tylo.layouts.drawing import grid_of, text
-from tylo.layouts.drawing.sources import symbols_of
+from tylo.layouts.drawing.sources import needs_of, symbols_of
 from tylo.layouts.errors import NotationError
 from tylo.layouts.int_tuple import show
 from tylo.layouts.layout import Layout
@@ -55,10 +55,12 @@ def run(options: argparse.Namespace) -> int:
         print(drawing["text"], end="")
     else:
         _print_facts(facts)
+        if grid and not drawing:
+            print(text.table(grid))
+        for note in grid.notes if grid else ():
+            print(f"[{note}]")
         if drawing:
             print(f"wrote {drawing['file']}")
-        elif grid:
-            print("\n".join([text.table(grid), *(f"[{note}]" for note in grid.notes)]))
     return 1 if value is False else 0
 
 
@@ -71,7 +73,7 @@ def _facts(value: Any) -> dict[str, Any]:
         facts["size"] = _number(value.size())
         if isinstance(value, (Layout, Swizzle)):
             facts["cosize"] = _number(value.cosize())
-        facts["conditions"] = [str(each) for each in getattr(value, "conditions", ())]
+        facts["conditions"] = list(needs_of(value))
         facts["symbols"] = list(symbols_of(value))
     return facts
 
