@@ -44,8 +44,8 @@ from tylo.layouts.swizzle import ComposedLayout
 MAJORS = ("K", "MN")
 K_BYTES = 32  # of every wgmma
 _FIELDS = (("start", 0), ("leading", 16), ("stride", 32))
-_FIELD_BITS = 14
-_SWIZZLE_BIT = 62
+FIELD_BITS = 14
+SWIZZLE_BIT = 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +84,10 @@ class MatrixDescriptor:
             )
         for field, _ in _FIELDS:
             number = getattr(self, field)
-            if not 0 <= number < CHUNK << _FIELD_BITS or number % CHUNK:
+            if not 0 <= number < CHUNK << FIELD_BITS or number % CHUNK:
                 raise LayoutError(
                     f"the descriptor's {field} of {number} bytes is no multiple of {CHUNK} from 0 "
-                    f"to {(CHUNK << _FIELD_BITS) - CHUNK}",
+                    f"to {(CHUNK << FIELD_BITS) - CHUNK}",
                     hint="align the tile, or advance by whole 16-byte chunks",
                     witness=number,
                 )
@@ -104,21 +104,14 @@ class MatrixDescriptor:
 
     def encoded(self) -> int:
         """The 64 bits."""
-        word = self.mode.code << _SWIZZLE_BIT
-        for field, bit in _FIELDS:
-            word |= getattr(self, field) // CHUNK << bit
-        return word
+        start, leading, stride = (getattr(self, field) // CHUNK for field, _ in _FIELDS)
+        return int(descriptor_word(self.mode, start, leading, stride))
 
     def offset(self, mn: Any, k: Any) -> Any:
         """The unswizzled offset from the start, in bytes: integers, arrays or terms."""
-        width, e = self.mode.width, self.element_bytes
-        if self.major == "K":
-            rows = mn % 8 * width + mn // 8 * self.stride
-            if self.swizzle:
-                return rows + k * e
-            return rows + k * e % CHUNK + k * e // CHUNK * self.leading
-        across, down = (self.leading, self.stride) if self.swizzle else (self.stride, self.leading)
-        return mn * e % width + mn * e // width * across + k % 8 * width + k // 8 * down
+        e = self.element_bytes
+        row, along = (mn, k * e) if self.major == "K" else (k, mn * e)
+        return read_offset(self.mode, self.major, row, along, self.leading, self.stride)
 
     def address(self, mn: Any, k: Any) -> Any:
         """The address that element (mn, k) is read from: integers, arrays or terms."""
@@ -153,6 +146,33 @@ class MatrixDescriptor:
         return ComposedLayout(self.mode.swizzle, self.start, Layout(shape, stride))
 
 
+def read_offset(
+    mode: SwizzleMode, major: str, row: Any, along: Any, leading: Any, stride: Any
+) -> Any:
+    """The table of the module, in bytes: `along` the contiguous axis, in `row` across it.
+
+    The row of a K-major operand is mn, that of an MN-major one k. Works on terms too.
+    """
+    width = mode.width
+    inside_row = row % 8 * width
+    if major == "K":
+        chunks = along if mode.span else along % CHUNK + along // CHUNK * leading
+        return inside_row + row // 8 * stride + chunks
+    across, down = (leading, stride) if mode.span else (stride, leading)
+    return along % width + along // width * across + inside_row + row // 8 * down
+
+
+def descriptor_word(mode: SwizzleMode, start: Any, leading: Any, stride: Any) -> Any:
+    """The bits of fields that count 16-byte chunks; works on terms too."""
+    places = dict(_FIELDS)
+    return (
+        start * (1 << places["start"])
+        + leading * (1 << places["leading"])
+        + stride * (1 << places["stride"])
+        + (mode.code << SWIZZLE_BIT)
+    )
+
+
 def decoded(word: int, *, major: str, element_bytes: int) -> MatrixDescriptor:
     """The descriptor of 64 bits; the instruction, not the bits, says major and element.
 
@@ -161,9 +181,9 @@ def decoded(word: int, *, major: str, element_bytes: int) -> MatrixDescriptor:
     >>> decoded(0x4000004000010000, major="K", element_bytes=2).stride
     1024
     """
-    mask = (1 << _FIELD_BITS) - 1
+    mask = (1 << FIELD_BITS) - 1
     fields = {field: (word >> bit & mask) * CHUNK for field, bit in _FIELDS}
-    code = word >> _SWIZZLE_BIT
+    code = word >> SWIZZLE_BIT
     mode = next((mode for mode in MODES if mode.code == code), MODES[0])
     descriptor = MatrixDescriptor(major, mode.span, element_bytes=element_bytes, **fields)
     if descriptor.encoded() != word:

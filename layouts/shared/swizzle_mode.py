@@ -62,9 +62,13 @@ class SwizzleMode:
         """The permutation of byte addresses."""
         return Swizzle(self.bits, 4, _SHIFT, unit=8)
 
+    def turn(self, address: Any) -> Any:
+        """What a chunk's number in its row is exclusive-or'd with: address bits from 7 on."""
+        return address // (CHUNK << _SHIFT) % (1 << self.bits)
+
     def swizzled(self, address: Any) -> Any:
         """Where the byte of an unswizzled address lies: an `int`, an array or a term."""
-        return address ^ address // (CHUNK << _SHIFT) % (1 << self.bits) * CHUNK
+        return address ^ self.turn(address) * CHUNK
 
 
 MODES = (

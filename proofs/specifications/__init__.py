@@ -16,9 +16,11 @@ from types import MappingProxyType
 
 from tylo.layouts.atoms import atom
 from tylo.layouts.errors import GenerationError
+from tylo.layouts.shared.matrix_descriptor import MAJORS
+from tylo.layouts.shared.swizzle_mode import MODES, swizzle_mode
 from tylo.proofs.claims import Claim
 from tylo.proofs.effects import Effect
-from tylo.proofs.specifications import adjacent_atoms, pack_operand_a
+from tylo.proofs.specifications import adjacent_atoms, pack_operand_a, shared_tile
 
 Parameters = Mapping[str, int | str]
 
@@ -81,6 +83,21 @@ def pack_tile(parameters: Parameters) -> pack_operand_a.PackTile:
     )
 
 
+def _shared_tile(parameters: Parameters) -> Specification:
+    _require_known("shared_tile", parameters, {"swizzle", "major"})
+    span = parameters.get("swizzle", 0)
+    if not isinstance(span, int):
+        raise GenerationError(f"swizzle is {span!r}", hint="give bytes: 0, 32, 64 or 128")
+    mode, major = swizzle_mode(span), str(parameters.get("major", "K"))
+    return Specification(
+        "shared_tile",
+        MappingProxyType({"swizzle": mode.span, "major": major}),
+        shared_tile.theorem(mode, major),
+        shared_tile.claims(mode, major),
+        None,
+    )
+
+
 def _require_known(name: str, parameters: Parameters, known: set[str]) -> None:
     for unknown in sorted(parameters.keys() - known):
         raise GenerationError(
@@ -89,7 +106,11 @@ def _require_known(name: str, parameters: Parameters, known: set[str]) -> None:
 
 
 SPECIFICATIONS: Mapping[str, Callable[[Parameters], Specification]] = MappingProxyType(
-    {"adjacent_atoms": _adjacent_atoms, "pack_operand_a": _pack_operand_a}
+    {
+        "adjacent_atoms": _adjacent_atoms,
+        "pack_operand_a": _pack_operand_a,
+        "shared_tile": _shared_tile,
+    }
 )
 
 # The theorems whose certificates are kept under proofs/artifacts, by file name.
@@ -100,6 +121,14 @@ SHIPPED: Mapping[str, tuple[str, Parameters]] = MappingProxyType(
             MappingProxyType({"atom": f"mma.m16n8k16.{dtype}"}),
         )
         for dtype in ("bf16", "f16")
+    }
+    | {
+        f"shared_tile.{major.lower()}.{mode.span}": (
+            "shared_tile",
+            MappingProxyType({"swizzle": mode.span, "major": major}),
+        )
+        for major in MAJORS
+        for mode in MODES
     }
 )
 
