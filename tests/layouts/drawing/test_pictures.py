@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -208,6 +209,18 @@ def test_notebooks_show_the_svg_where_there_is_a_table() -> None:
     assert Layout((4, n))._repr_svg_() is None
     assert tile_operand(MMA, "C", m=name("M"))._repr_svg_() is None
     assert notebook_svg(evaluate("Sw<2,0,2>")) is not None
+
+
+@pytest.mark.parametrize(
+    ("picture", "value"),
+    [
+        ("operand-c.svg", MMA.operand("C").ownership),
+        ("swizzle.svg", evaluate("composition(Sw<3,2,3>@32, (8,32):(32,1))")),
+    ],
+)
+def test_the_pictures_of_the_docs_are_what_is_drawn_today(picture: str, value: Any) -> None:
+    committed = Path(__file__).parents[3] / "docs" / picture
+    assert committed.read_text(encoding="utf-8") == draw(value, "svg") + "\n"
 
 
 @pytest.mark.parametrize("form", FORMS)
