@@ -52,7 +52,7 @@ def grid_of(value: Any, side: int, bits: int | None) -> Grid:
             return replace(table, notes=(*table.notes, *needs))
     raise LayoutError(
         f"{value!r} is no layout: there is nothing to draw",
-        hint="a shape N stands for the layout N:1",
+        hint="write a layout as shape:stride, such as (4,2):(1,4)",
     )
 
 
