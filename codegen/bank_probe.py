@@ -1,0 +1,215 @@
+"""Ask a device what an access to shared memory costs: the timing beside the count.
+
+`patterns` are accesses with hand-derived wavefronts. `cycles_per_access` times one on a device: 16
+warps issue it over and over on one multiprocessor, whose shared memory then works without a pause,
+and the difference between two lengths of the loop leaves out everything that happens once. What
+comes out is cycles per warp instruction; a conflict-free 4-byte access sets the rung of one
+wavefront, a conflict of n ways that of n.
+
+Every instruction in the loop has an address of its own, a whole number of 128 bytes further: the
+banks stay, and no compiler can merge two of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tylo.codegen.launch import Input, Module, Output
+from tylo.layouts.shared import Access, swizzle_mode
+from tylo.layouts.swizzle import Swizzle
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+UNROLLED = 8  # accesses in one turn of the loop
+WARPS = 16
+REPEATS = 64
+SHARED_BYTES = 16384
+LADDER = (1, 2, 4, 8, 16, 32)
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """An access with a name, the kernel that issues it, and its wavefronts as derived by hand."""
+
+    name: str
+    kernel: str
+    access: Access
+    by_hand: int
+
+
+# Each kernel's instruction, with `where` its address register; results end in `sum`.
+_LOADS = {
+    "load_2": ('asm volatile("ld.shared.u16 %0, [%1];" : "=h"(h) : "r"(at)); sum ^= h;'),
+    "load_4": ('asm volatile("ld.shared.u32 %0, [%1];" : "=r"(a) : "r"(at)); sum ^= a;'),
+    "load_8": (
+        'asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(a), "=r"(b) : "r"(at)); '
+        "sum ^= a ^ b;"
+    ),
+    "load_16": (
+        'asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" '
+        ': "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(at)); sum ^= a ^ b ^ c ^ d;'
+    ),
+    "matrix_x4": (
+        'asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" '
+        ': "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "r"(at)); sum ^= a ^ b ^ c ^ d;'
+    ),
+}
+_STORES = {
+    "store_4": 'asm volatile("st.shared.u32 [%0], %1;" :: "r"(at), "r"(sum) : "memory");',
+    "store_8": 'asm volatile("st.shared.v2.u32 [%0], {%1, %1};" :: "r"(at), "r"(sum) : "memory");',
+    "store_16": (
+        'asm volatile("st.shared.v4.u32 [%0], {%1, %1, %1, %1};" :: "r"(at), "r"(sum) : "memory");'
+    ),
+}
+KERNELS = (*_LOADS, *_STORES)
+
+
+def source() -> str:
+    """The CUDA text of all kernels.
+
+    Each takes the 32 lanes' addresses, a step per turn that the host sets to 0 and the compiler
+    cannot know, the number of turns, and where cycles and results go.
+    """
+    return "\n".join(_kernel(name, text) for name, text in {**_LOADS, **_STORES}.items())
+
+
+def _kernel(name: str, instruction: str) -> str:
+    return f"""\
+extern "C" __global__ void __launch_bounds__({32 * WARPS}, 1)
+{name}(const unsigned* addresses, unsigned step, unsigned turns, long long* cycles, unsigned* sink)
+{{
+    __shared__ __align__(1024) unsigned char memory[{SHARED_BYTES}];
+    unsigned long long base;
+    asm("cvta.to.shared.u64 %0, %1;" : "=l"(base) : "l"(memory));
+    unsigned where = unsigned(base) + addresses[threadIdx.x % 32];
+    unsigned a = 0, b = 0, c = 0, d = 0, sum = threadIdx.x;
+    unsigned short h = 0;
+    __syncthreads();
+    long long start = clock64();
+    for (unsigned turn = 0; turn < turns; ++turn) {{
+#pragma unroll
+        for (int i = 0; i < {UNROLLED}; ++i) {{
+            unsigned at = where + 128 * i;
+            {instruction}
+        }}
+        where += step;
+    }}
+    __syncthreads();
+    if (threadIdx.x == 0) *cycles = clock64() - start;
+    sink[threadIdx.x] = sum ^ a ^ b ^ c ^ d ^ h ^ *(unsigned*)(memory + 4 * (threadIdx.x % 32));
+}}
+"""
+
+
+def patterns() -> tuple[Pattern, ...]:
+    """Accesses whose wavefronts can be counted on the fingers, each with that number."""
+    return (*_ladder("load_4"), *_ladder("store_4"), *_others())
+
+
+def _ladder(kernel: str) -> Iterator[Pattern]:
+    """Lane n accesses word n * ways: every 32nd word shares a bank, so that `ways` lanes do."""
+    for ways in LADDER:
+        access = Access([4 * ways * lane for lane in range(32)], 4)
+        yield Pattern(f"{kernel}, {ways} lanes to a bank", kernel, access, ways)
+
+
+def _others() -> Iterator[Pattern]:
+    lanes = range(32)
+    column = Access([128 * lane for lane in lanes], 4)
+    for bits in (1, 2, 3, 4, 5):
+        moved = column.swizzled(Swizzle(bits, 0, 5, unit=32))
+        yield Pattern(f"f32 column, Sw<{bits},0,5>", "load_4", moved, 32 >> bits)
+    yield Pattern("f32 column, pitch 33", "load_4", Access([132 * n for n in lanes], 4), 1)
+    yield Pattern("one word for all lanes", "load_4", Access([0] * 32, 4), 1)
+    yield Pattern("two bytes per lane", "load_2", Access([2 * n for n in lanes], 2), 1)
+    for ways in (3, 5, 6):
+        words = [32 * (n % ways) + n // ways for n in lanes]
+        access = Access([4 * word for word in words], 4)
+        yield Pattern(f"{ways} words in most banks", "load_4", access, ways)
+    yield Pattern("8 bytes, contiguous", "load_8", Access([8 * n for n in lanes], 8), 2)
+    yield Pattern("8 bytes, every other word pair", "load_8", Access([16 * n for n in lanes], 8), 4)
+    yield Pattern("16 bytes, contiguous", "load_16", Access([16 * n for n in lanes], 16), 4)
+    chunks = Access([128 * n for n in lanes], 16)
+    yield Pattern("16 bytes, column of 128-byte rows", "load_16", chunks, 32)
+    moved = chunks.swizzled(swizzle_mode(128).swizzle)
+    yield Pattern("the same, 128-byte swizzle", "load_16", moved, 4)
+    rows = [n % 16 for n in lanes]
+    for pitch, by_hand in ((64, 16), (80, 4), (128, 32), (144, 4)):
+        tile = Access([pitch * row + 16 * (n // 16) for n, row in enumerate(rows)], 16)
+        yield Pattern(f"ldmatrix.x4, {pitch}-byte rows", "matrix_x4", tile, by_hand)
+    tile = Access([128 * row + 16 * (n // 16) for n, row in enumerate(rows)], 16)
+    moved = tile.swizzled(swizzle_mode(128).swizzle)
+    yield Pattern("ldmatrix.x4, 128-byte swizzle", "matrix_x4", moved, 4)
+    accumulator = [128 * (n // 4) + 4 * (n % 4) for n in lanes]
+    yield Pattern("C in bf16x2, 128-byte rows", "store_4", Access(accumulator, 4), 8)
+    moved = Access(accumulator, 4).swizzled(swizzle_mode(128).swizzle)
+    yield Pattern("the same, 128-byte swizzle, stored", "store_4", moved, 1)
+    for pitch, by_hand in ((32, 2), (128, 8)):
+        pairs = Access([pitch * (n // 4) + 8 * (n % 4) for n in lanes], 8)
+        yield Pattern(f"C in f32x2, {pitch}-byte rows", "store_8", pairs, by_hand)
+    yield Pattern("16 bytes, stored", "store_16", Access([16 * n for n in lanes], 16), 4)
+
+
+def paired_patterns() -> tuple[Pattern, ...]:
+    """Wide loads whose lanes agree in pairs: the count is an upper bound, and a device tells."""
+    return (
+        Pattern("8 bytes for all lanes", "load_8", Access([0] * 32, 8), 2),
+        Pattern("16 bytes for all lanes", "load_16", Access([0] * 32, 16), 4),
+        Pattern("8 bytes, lanes in pairs", "load_8", Access([n // 2 * 8 for n in range(32)], 8), 2),
+        Pattern(
+            "16 bytes, lanes in pairs", "load_16", Access([n // 2 * 16 for n in range(32)], 16), 4
+        ),
+    )
+
+
+def launch_pattern(module: Module, pattern: Pattern, *, warps: int, turns: int) -> int:
+    """Run a pattern once; the cycles from the first access to the last."""
+    import numpy
+
+    addresses = numpy.array(pattern.access.addresses, numpy.uint32)
+    cycles: NDArray[numpy.int64]
+    cycles, _ = module.launch(
+        pattern.kernel,
+        grid=1,
+        block=32 * warps,
+        arguments=[
+            Input(addresses),
+            numpy.uint32(0),
+            numpy.uint32(turns),
+            Output(1, numpy.int64),
+            Output(32 * warps, numpy.uint32),
+        ],
+    )
+    return int(cycles[0])
+
+
+def expected_wavefronts(per_access: int, *, warps: int, turns: int) -> int:
+    """Of a whole launch: the loop's, and one per warp for the word read after it.
+
+    >>> expected_wavefronts(4, warps=1, turns=128)
+    4097
+    """
+    return warps * (turns * UNROLLED * per_access + 1)
+
+
+def cycles_per_access(module: Module, pattern: Pattern) -> float:
+    """Cycles that one warp instruction of the pattern occupies shared memory."""
+
+    def least(turns: int) -> int:
+        return min(launch_pattern(module, pattern, warps=WARPS, turns=turns) for _ in range(4))
+
+    return (least(2 * REPEATS) - least(REPEATS)) / (WARPS * REPEATS * UNROLLED)
+
+
+def on_ladder(cycles: float, rungs: Sequence[float]) -> float:
+    """Wavefronts that the measured rungs of `LADDER` give to a number of cycles.
+
+    >>> on_ladder(3.1, [1.0, 2.1, 4.1, 8.1, 16.1, 32.1])
+    3.0
+    """
+    import numpy
+
+    return float(numpy.interp(cycles, rungs, LADDER))
