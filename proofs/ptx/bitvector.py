@@ -24,10 +24,11 @@ claim about each piece's address: solvers never see a memory or a floating-point
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tylo.layouts.errors import PtxError
+from tylo.proofs.ptx.folding import FOLD, as_signed
 
 
 class Expression:
@@ -72,37 +73,6 @@ def pieces(expression: Expression) -> tuple[Expression, ...]:
     return expression.operands if expression.operator == "concat" else (expression,)
 
 
-def _signed(value: int, width: int) -> int:
-    return value - (value >> (width - 1) << width)
-
-
-def _divided(a: int, b: int) -> tuple[int, int]:
-    """Quotient towards zero and remainder, by zero as SMT-LIB has it."""
-    if b == 0:
-        return (-1 if a >= 0 else 1), a
-    quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-    return quotient, a - b * quotient
-
-
-# How each operator acts on plain numbers; operands and results are in [0, 2^width).
-_FOLD: Mapping[str, Callable[..., int]] = {
-    "bvadd": lambda w, a, b: (a + b) % (1 << w),
-    "bvsub": lambda w, a, b: (a - b) % (1 << w),
-    "bvmul": lambda w, a, b: (a * b) % (1 << w),
-    "bvudiv": lambda w, a, b: a // b if b else (1 << w) - 1,
-    "bvurem": lambda w, a, b: a % b if b else a,
-    "bvsdiv": lambda w, a, b: _divided(_signed(a, w), _signed(b, w))[0] % (1 << w),
-    "bvsrem": lambda w, a, b: _divided(_signed(a, w), _signed(b, w))[1] % (1 << w),
-    "bvand": lambda w, a, b: a & b,
-    "bvor": lambda w, a, b: a | b,
-    "bvxor": lambda w, a, b: a ^ b,
-    "bvshl": lambda w, a, b: (a << b) % (1 << w) if b < w else 0,
-    "bvlshr": lambda w, a, b: a >> b if b < w else 0,
-    "bvashr": lambda w, a, b: (_signed(a, w) >> min(b, w - 1)) % (1 << w),
-    "=": lambda w, a, b: int(a == b),
-    "bvult": lambda w, a, b: int(a < b),
-    "bvslt": lambda w, a, b: int(_signed(a, w) < _signed(b, w)),
-}
 # Right operands that leave the left one as it is, and those that decide the result alone.
 _NEUTRAL = {"bvadd": 0, "bvsub": 0, "bvor": 0, "bvxor": 0, "bvshl": 0, "bvlshr": 0, "bvashr": 0}
 _COMMUTATIVE = frozenset({"bvadd", "bvmul", "bvand", "bvor", "bvxor", "="})
@@ -141,7 +111,7 @@ class BitVectors:
         result = 1 if operator in ("=", "bvult", "bvslt") else width
         a, b = left.value, right.value
         if a is not None and b is not None:
-            return self.constant(_FOLD[operator](width, a, b), result)
+            return self.constant(FOLD[operator](width, a, b), result)
         if a is not None and operator in _COMMUTATIVE:
             left, right, a, b = right, left, b, a
         if b is not None and (_NEUTRAL.get(operator) == b or (operator == "bvmul" and b == 1)):
@@ -230,7 +200,7 @@ class BitVectors:
         if to == width:
             return value
         if value.value is not None:
-            number = _signed(value.value, width) if signed else value.value
+            number = as_signed(value.value, width) if signed else value.value
             return self.constant(number, to)
         if signed:
             return self._node("sign_extend", "", (value,), to)
@@ -392,7 +362,7 @@ def _number(node: Expression, values: Mapping[str, int], operands: list[int]) ->
         case "extract":
             return operands[0] >> int(node.attribute) & ((1 << node.width) - 1)
         case "sign_extend":
-            return _signed(operands[0], node.operands[0].width) % (1 << node.width)
+            return as_signed(operands[0], node.operands[0].width) % (1 << node.width)
         case "ite":
             return operands[1] if operands[0] else operands[2]
         case "concat":
@@ -401,6 +371,6 @@ def _number(node: Expression, values: Mapping[str, int], operands: list[int]) ->
                 value |= operand << start
                 start += piece.width
             return value
-        case operator if operator in _FOLD:
-            return _FOLD[operator](node.operands[0].width, *operands)
+        case operator if operator in FOLD:
+            return FOLD[operator](node.operands[0].width, *operands)
     raise PtxError(f"the value depends on memory through {node.operator}")

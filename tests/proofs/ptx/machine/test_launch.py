@@ -161,7 +161,7 @@ HUNDRED: dict[str, Callable[..., None]] = {
     "block_sum": test_block_sum,
     "collatz": test_collatz,
     "transpose": test_transpose,
-    "stages": partial(test_stages, tiles=7),
+    "stages": partial(test_stages, tiles=4),
     "product": test_product,
     "histogram": test_histogram,
     "hand_over": partial(test_hand_over, rounds=5),
