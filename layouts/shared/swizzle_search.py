@@ -9,7 +9,7 @@ that it adds at most `bits` to the rank of the map from a phase's words to bank 
 words of a phase are an affine space of dimension d over F2 whose bank numbers have rank r, then d
 does not change, all banks that are hit are hit equally often, and
 
-    wavefronts >= 2^(d - min(5, r + bits))
+    wavefronts >= 2^(d - min(5, r + bits)), and at least 1
 
 For the column of a 32x32 tile of floats, d = 5 and r = 0: each bit halves the conflict.
 
@@ -137,4 +137,4 @@ def _least(words: frozenset[int], bits: int) -> int:
         return ideal
     # A space of that size that holds all words is the words themselves.
     rank = len(eliminate([combination % BANKS for combination, _ in pivots.values()])[0])
-    return max(ideal, 1 << (dimension - min(_BANK_BITS, rank + bits)))
+    return max(ideal, 1 << max(0, dimension - min(_BANK_BITS, rank + bits)))

@@ -23,7 +23,7 @@ belongs to other elements, and is refused with the first element that goes wrong
 (0, 16, 32, 48, 64)
 >>> tile_descriptor(keys, "K", extent=64, k=56)
 Traceback (most recent call last):
-tylo.layouts.errors.LayoutError: a K-major read from byte 112 of a 128-byte swizzle row takes 32 \
+tylo.layouts.errors.LayoutError: reading K-major from byte 112 of a 128-byte swizzle row takes 32 \
 bytes and leaves the row (witness: (0, 8)); start at a chunk from 0 to 96
 """
 
@@ -121,7 +121,7 @@ def _require_in_row(tile: SharedTile, major: str, inside: int, reach: int) -> No
         width, first = tile.mode.width, (tile.mode.width - inside) // tile.element_bytes
         last = width - reach
         raise LayoutError(
-            f"a {major}-major read from byte {inside} of a {width}-byte swizzle row takes {reach} "
+            f"reading {major}-major from byte {inside} of a {width}-byte swizzle row takes {reach} "
             "bytes and leaves the row",
             hint=f"start at a chunk from 0 to {last}" if last > 0 else "start at the row's start",
             witness=(0, first) if major == "K" else (first, 0),
