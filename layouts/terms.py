@@ -234,15 +234,24 @@ def show(term: Integer) -> str:
             return str(part.operands[0])
         binding, sign = _PRINT[part.operator]
         left, right = part.operands
-        # `a * (b / c)` and `a - (b - c)` need parentheses; `a + b + c` and `a * b * c` do not.
-        associative = isinstance(right, Term) and right.operator == part.operator in (
-            "+",
-            "*",
-            "xor",
-        )
-        text = (
-            f"{walk(left, binding)} {sign} {walk(right, binding if associative else binding + 1)}"
-        )
+        bare = part.operator in ("+", "*", "xor") and _continues(right, part.operator)
+        text = f"{walk(left, binding)} {sign} {walk(right, binding if bare else binding + 1)}"
         return f"({text})" if binding < outer else text
 
     return walk(term, 0)
+
+
+def _continues(term: Integer, operator: str) -> bool:
+    """Whether `a operator term` reads the same without parentheses around `term`.
+
+    `a + (b + c)` and `a * (b * c)` do; `a * (b / c)` and `a * (b / c * d)` do not, because the
+    quotient would be that of `a * b`.
+    """
+    if not isinstance(term, Term) or term.operator != operator:
+        return False
+    first = term
+    while isinstance(first, Term) and first.operator in ("*", "div", "mod") and operator == "*":
+        if first.operator != "*":
+            return False
+        first = first.operands[0]
+    return True

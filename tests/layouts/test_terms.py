@@ -89,20 +89,20 @@ class Infix(ast.NodeVisitor):
         return node.value
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=300)
 @given(recipes(), values)
 def test_terms_evaluate_as_integers_do(recipe, known):
     assert evaluate(build(recipe), known) == value_of(recipe, known)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=300)
 @given(recipes(), values)
 def test_printed_text_reads_as_the_same_number(recipe, known):
     text = show(build(recipe))
     assert Infix(known).visit(ast.parse(text, mode="eval")) == value_of(recipe, known)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=300)
 @given(recipes())
 def test_json_returns_the_same_term(recipe):
     term = build(recipe)
@@ -110,7 +110,7 @@ def test_json_returns_the_same_term(recipe):
     assert hash(from_json(to_json(term))) == hash(term)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=300)
 @given(recipes(), st.lists(values, min_size=1, max_size=5))
 def test_arrays_evaluate_element_by_element(recipe, many):
     arrays = {each: numpy.array([known[each] for known in many]) for each in NAMES}
@@ -118,7 +118,7 @@ def test_arrays_evaluate_element_by_element(recipe, many):
     assert found.tolist() == [value_of(recipe, known) for known in many]
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=300)
 @given(recipes(), recipes(), values)
 def test_substituting_a_term_is_substituting_its_value(recipe, inner, known):
     term = build(recipe)
@@ -151,6 +151,11 @@ def test_folding():
         ("a - b - 1", name("a") - name("b") - 1),
         ("a * (b / 2)", name("a") * (name("b") // 2)),
         ("a * b / 2", name("a") * name("b") // 2),
+        ("a * b * M", name("a") * (name("b") * name("M"))),
+        ("a * (b / 2 * M)", name("a") * (name("b") // 2 * name("M"))),
+        ("a * (b % 2 * M * lane)", name("a") * (name("b") % 2 * name("M") * name("lane"))),
+        ("a * b * (M / 2)", name("a") * (name("b") * (name("M") // 2))),
+        ("a + b - 1 + M", name("a") + (name("b") - 1 + name("M"))),
         ("a / 2 * b", name("a") // 2 * name("b")),
         ("a / 2 % 3", name("a") // 2 % 3),
         ("a % (b + 1)", name("a") % (name("b") + 1)),
