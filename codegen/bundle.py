@@ -10,11 +10,9 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tylo.proofs.report import html_report
-
 from tylo.codegen.cache import compile_cached
-from tylo.codegen.nvrtc import Compiled, require_full_speed
-from tylo.codegen.primitives import primitive
+from tylo.codegen.nvrtc import BASE_OPTIONS, Compiled, require_full_speed
+from tylo.codegen.primitives import primitive, stated_test
 from tylo.layouts.errors import BundleError, GenerationError
 from tylo.proofs.bundle import (
     CERTIFICATE,
@@ -24,7 +22,6 @@ from tylo.proofs.bundle import (
     REPORT,
     Bundle,
     Checked,
-    GeneratedTest,
     Manifest,
     check_bundle,
     digest,
@@ -34,6 +31,7 @@ from tylo.proofs.certificate import Certificate
 from tylo.proofs.claims import canonical_json
 from tylo.proofs.effects import assumptions, effect_to_json
 from tylo.proofs.prover import require_proof
+from tylo.proofs.report import html_report
 from tylo.proofs.specifications import Specification, specification
 
 ARCHITECTURES = ("sm_80", "sm_90a", "sm_100a", "sm_120")
@@ -97,14 +95,9 @@ def generate(
         parameters=stated.parameters,
         architectures=tuple(architectures),
         compiler=first.compiler,
-        options=tuple(option for option in first.options if "architecture" not in option),
+        options=BASE_OPTIONS,
         assumptions=assumptions(effect),
-        tests=tuple(
-            GeneratedTest(
-                f"tests/{test.name}.cu", test.entry, test.threads, test.checks, test.result_words
-            )
-            for test in tests
-        ),
+        tests=tuple(stated_test(test) for test in tests),
         files={path: digest(content) for path, content in files.items()},
         version=_version(),
     )
@@ -130,18 +123,16 @@ def _compiled(source: str, architecture: str, entry: str) -> Compiled:
 
 def _require_architectures(stated: Specification, architectures: Sequence[str]) -> None:
     from tylo.codegen.architecture import parse_architecture
-    from tylo.layouts.atoms import atom
 
     if not architectures:
         raise GenerationError("no architecture given", hint=f"choose from {ARCHITECTURES}")
     if len(set(architectures)) != len(architectures):
         raise GenerationError(f"an architecture is named twice: {architectures}")
-    needed = atom(str(stated.parameters["atom"])).minimum_capability
     for architecture in architectures:
-        if parse_architecture(architecture).number < needed:
+        if parse_architecture(architecture).number < stated.minimum_capability:
             raise GenerationError(
-                f"{architecture} has no {stated.parameters['atom']}",
-                hint=f"the instruction needs sm_{needed} or newer",
+                f"{architecture} has not the instructions of {stated.name}",
+                hint=f"it needs sm_{stated.minimum_capability} or newer",
             )
 
 

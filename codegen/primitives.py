@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from tylo.codegen.pack_operand_a.cuda_tests import CudaTest, cuda_tests
-
 from tylo.codegen.pack_operand_a.source import kernel_source
 from tylo.layouts.errors import GenerationError
+from tylo.proofs.bundle import GeneratedTest
 from tylo.proofs.specifications import Parameters, pack_tile
 
 
@@ -29,6 +29,13 @@ PRIMITIVES: Mapping[str, Primitive] = MappingProxyType(
         )
     }
 )
+
+
+def stated_test(test: CudaTest) -> GeneratedTest:
+    """What a manifest says of a generated test."""
+    return GeneratedTest(
+        f"tests/{test.name}.cu", test.entry, test.threads, test.checks, test.result_words
+    )
 
 
 def primitive(name: str) -> Primitive:

@@ -7,26 +7,62 @@ may not, so that a difference is then undecided rather than a failure.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from tylo.codegen.nvrtc import compile
-from tylo.codegen.primitives import primitive
+from tylo import __version__
+from tylo.codegen.nvrtc import BASE_OPTIONS, compile, compiler_info
+from tylo.codegen.primitives import primitive, stated_test
 from tylo.layouts.errors import CompileError
-from tylo.proofs.bundle import FAILS, HOLDS, KERNEL, UNDECIDED, Bundle, Check
+from tylo.proofs.bundle import (
+    FAILS,
+    HOLDS,
+    KERNEL,
+    REPORT,
+    UNDECIDED,
+    Bundle,
+    Check,
+    Checked,
+)
 from tylo.proofs.effects import Effect
+from tylo.proofs.report import html_report
 from tylo.proofs.specifications import Specification
 
 
-def rebuild_checks(bundle: Bundle, stated: Specification, effect: Effect) -> Iterator[Check]:
-    """Regenerate the source and the tests, recompile the source, and compare every byte."""
+def rebuild_checks(bundle: Bundle, checked: Checked) -> Iterator[Check]:
+    """Make the source, the tests, the machine code and the report again; compare every byte."""
+    stated = checked.specification
+    if stated is None or stated.effect is None:
+        return
+    yield from _regenerated(bundle, stated)
+    yield from _recompiled(bundle, stated.effect)
+    yield from _rewritten(bundle, checked)
+
+
+def _regenerated(bundle: Bundle, stated: Specification) -> Iterator[Check]:
     manifest = bundle.manifest
     generator = primitive(stated.name)
+    tests = generator.tests(stated.parameters)
     texts = {KERNEL: generator.source(stated.parameters)}
-    for test in generator.tests(stated.parameters):
-        texts[f"tests/{test.name}.cu"] = test.source
+    texts |= {stated_test(test).file: test.source for test in tests}
     for path in sorted(texts.keys() | {p for p in bundle.files if p.startswith("tests/")}):
         same = path in texts and bundle.files.get(path) == texts[path].encode()
         outcome = HOLDS if same else FAILS
         yield Check(path, "regenerated", outcome, "" if same else "the generator prints another")
+    compiler = compiler_info().version
+    if manifest.tests != tuple(stated_test(test) for test in tests):
+        outcome, reason = FAILS, "the generator states other tests"
+    elif manifest.options != BASE_OPTIONS:
+        outcome, reason = FAILS, f"kernels are compiled with {' '.join(BASE_OPTIONS)}"
+    elif manifest.compiler != f"NVRTC {compiler}" or manifest.version != __version__:
+        outcome = UNDECIDED
+        reason = f"this is Tylo {__version__} with NVRTC {compiler}"
+    else:
+        outcome, reason = HOLDS, ""
+    yield Check("tests, options, compiler, version", "regenerated", outcome, reason)
+
+
+def _recompiled(bundle: Bundle, effect: Effect) -> Iterator[Check]:
+    manifest = bundle.manifest
     for architecture in manifest.architectures:
         try:
             again = compile(bundle.text(KERNEL), architecture, kernels=[effect.entry], name=KERNEL)
@@ -44,3 +80,21 @@ def rebuild_checks(bundle: Bundle, stated: Specification, effect: Effect) -> Ite
                 yield Check(path, "recompiled", UNDECIDED, makers)
             else:
                 yield Check(path, "recompiled", FAILS, "these bytes do not come from kernel.cu")
+
+
+def _rewritten(bundle: Bundle, checked: Checked) -> Iterator[Check]:
+    """The report says what was found; another solver's version may word that differently."""
+    if REPORT not in bundle.files:
+        return
+    digests = {path: each for path, each in bundle.manifest.files.items() if path != REPORT}
+    bare = Bundle(
+        replace(bundle.manifest, files=digests),
+        {path: each for path, each in bundle.files.items() if path != REPORT},
+    )
+    before = tuple(check for check in checked.checks if check.subject != REPORT)
+    again = html_report(bare, replace(checked, checks=before)).encode()
+    if again == bundle.files[REPORT]:
+        yield Check(REPORT, "regenerated", HOLDS)
+    else:
+        reason = "it was edited, or written by other checkers: write your own with tylo report"
+        yield Check(REPORT, "regenerated", UNDECIDED, reason)

@@ -7,10 +7,23 @@ import os
 import tempfile
 from pathlib import Path
 
+from tylo.layouts.errors import TyloError
+
 
 def write_file(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write beside the target and rename: a reader sees the old content, or all of the new."""
-    target = Path(path)
+    """Write beside the target and rename: a reader sees the old content, or all of the new.
+
+    Raises `TyloError` where that cannot be written.
+    """
+    try:
+        _write(Path(path), content)
+    except OSError as reason:
+        raise TyloError(
+            f"cannot write {path}: {reason.strerror}", hint="name a file that you may write"
+        ) from reason
+
+
+def _write(target: Path, content: bytes) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:

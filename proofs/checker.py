@@ -258,11 +258,11 @@ def check_bytes(content: bytes) -> list[Verdict]:
         data = json.loads(content)
         if len(content) > LARGEST_FILE or content != f"{encode(data)}\n".encode():
             raise BadInput("not canonical JSON that ends in one newline")
+        whole = fits(data, SHAPE) and data["schema"] == SCHEMA and data["claims"]
+        if not whole or not all(map(is_plain, data["specification"]["parameters"].values())):
+            raise BadInput(f"not of the shape of {SCHEMA}")
     except (ValueError, RecursionError) as error:
         raise BadInput(f"not JSON: {error}") from None
-    whole = fits(data, SHAPE) and data["schema"] == SCHEMA and data["claims"]
-    if not whole or not all(map(is_plain, data["specification"]["parameters"].values())):
-        raise BadInput(f"not of the shape of {SCHEMA}")
     verdicts = []
     for entry in data["claims"]:
         digest = "sha256:" + hashlib.sha256(encode(entry["claim"]).encode()).hexdigest()

@@ -24,7 +24,7 @@ def initialised_driver() -> ModuleType:
         raise LaunchError(
             f"no kernel can be launched here: {_DRIVER}, the NVIDIA driver, cannot be loaded",
             hint="layouts, proofs, code generation and compilation work without it, and "
-            "`tylo run --device cpu` executes kernels without a GPU",
+            "`tylo check` proves kernels without a GPU",
         ) from error
     driver = _imported("cuda.bindings.driver")
     checked(driver, "cuInit", 0)

@@ -8,12 +8,13 @@ cannot be regenerated here (a cubin) has its digest and says so.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tylo.layouts.errors import TyloError
 from tylo.proofs.bundle.folder import Bundle
-from tylo.proofs.bundle.manifest import CERTIFICATE, EFFECT, KERNEL
+from tylo.proofs.bundle.manifest import CERTIFICATE, EFFECT, KERNEL, REPORT
 from tylo.proofs.certificate import certificate_from_bytes
 from tylo.proofs.claims import Claim, canonical_json
 from tylo.proofs.effects import Effect, assumptions, effect_to_json
@@ -23,6 +24,7 @@ from tylo.proofs.smt import obligations
 from tylo.proofs.solvers import SOLVERS, solve_all
 from tylo.proofs.specifications import Specification, specification
 
+_ARCHITECTURE = re.compile(r"sm_(?P<number>[1-9][0-9]{1,2})[af]?")
 HOLDS, FAILS, UNDECIDED, DIGEST_ONLY = "holds", "fails", "undecided", "digest only"
 
 
@@ -78,9 +80,11 @@ def check_bundle(bundle: Bundle) -> Checked:
             checks += verdicts
             if validation is not None:
                 validations.append((architecture, validation))
+    made = {test.file for test in manifest.tests}
     for path in sorted(bundle.files):
-        if path.startswith(("cubin/", "tests/")) or path == KERNEL:
+        if path.startswith("cubin/") or path in (*made, KERNEL, REPORT):
             checks.append(Check(path, "digest", DIGEST_ONLY, "--rebuild makes it again"))
+    checks.append(Check("tests, options, compiler, version", "manifest", DIGEST_ONLY, "--rebuild"))
     return Checked(stated, tuple(checks), tuple(validations))
 
 
@@ -94,19 +98,30 @@ def _stated_as_specified(bundle: Bundle, stated: Specification, effect: Effect) 
     expected = (canonical_json(effect_to_json(effect)) + "\n").encode()
     same = bundle.files.get(EFFECT) == expected
     yield _compared(EFFECT, "specification", same, "not the effect of this specification")
-    for path, needed in _needed(manifest.architectures).items():
-        if path not in bundle.files:
-            yield Check(path, "manifest", FAILS, f"missing: {needed}")
+    yield _architectures(manifest.architectures, stated.minimum_capability)
+    needed = {KERNEL, CERTIFICATE, EFFECT, *(test.file for test in manifest.tests)}
+    for architecture in manifest.architectures:
+        needed |= {f"ptx/{architecture}.ptx", f"cubin/{architecture}.cubin"}
+    found = bundle.files.keys() - {REPORT}
+    wrong = [f"{path} is missing" for path in sorted(needed - found)]
+    wrong += [f"{path} belongs to no bundle of this kind" for path in sorted(found - needed)]
+    if not manifest.tests or len({test.file for test in manifest.tests}) < len(manifest.tests):
+        wrong.append("every bundle has tests, each of its own file")
+    yield _compared("files", "manifest", not wrong, "; ".join(wrong))
 
 
-def _needed(architectures: tuple[str, ...]) -> dict[str, str]:
-    needed = {KERNEL: "the source", CERTIFICATE: "the certificate", EFFECT: "the effect"}
-    for architecture in architectures:
-        needed[f"ptx/{architecture}.ptx"] = f"the PTX for {architecture}"
-        needed[f"cubin/{architecture}.cubin"] = f"the machine code for {architecture}"
-    if not architectures:
-        needed["ptx/"] = "a bundle is about at least one architecture"
-    return needed
+def _architectures(names: tuple[str, ...], minimum: int) -> Check:
+    """There is one at least, none twice, and each has the instructions that the kernel needs."""
+    wrong = [] if names else ["a bundle is about at least one architecture"]
+    if len(set(names)) < len(names):
+        wrong.append("one is named twice")
+    for each in names:
+        written = _ARCHITECTURE.fullmatch(each)
+        if written is None:
+            wrong.append(f"{each!r} is no architecture")
+        elif int(written["number"]) < minimum:
+            wrong.append(f"{each} is older than sm_{minimum}")
+    return _compared("architectures", "specification", not wrong, "; ".join(wrong))
 
 
 def certificate_checks(path: str, content: bytes, stated: Specification) -> Iterator[Check]:

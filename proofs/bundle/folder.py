@@ -85,7 +85,7 @@ def write_bundle(folder: str | os.PathLike[str], bundle: Bundle) -> None:
     target = Path(folder).absolute()
     if target.exists() and not _replaceable(target):
         raise BundleError(
-            f"{target} exists and is no bundle", hint="name a new folder, or empty this one"
+            f"{target} exists and is no intact bundle", hint="name a new folder, or empty this one"
         )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -121,7 +121,13 @@ def write_bundle(folder: str | os.PathLike[str], bundle: Bundle) -> None:
 
 
 def _replaceable(target: Path) -> bool:
-    return target.is_dir() and ((target / MANIFEST).is_file() or not any(target.iterdir()))
+    """An empty folder, or an intact bundle: a file that no manifest names is somebody's work."""
+    if not target.is_dir():
+        return False
+    try:
+        return not any(target.iterdir()) or bool(read_bundle(target))
+    except (BundleError, OSError):
+        return False
 
 
 def _walk(root: Path) -> list[Path]:

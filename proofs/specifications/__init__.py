@@ -27,13 +27,18 @@ Parameters = Mapping[str, int | str]
 
 @dataclass(frozen=True, slots=True)
 class Specification:
-    """A primitive's theorem, its claims, and the effect of its kernel if it has one."""
+    """A primitive's theorem, its claims, and the effect of its kernel if it has one.
+
+    `minimum_capability` is ten times the least compute capability that the kernel's instructions
+    need.
+    """
 
     name: str
     parameters: Parameters
     theorem: str
     claims: tuple[Claim, ...]
     effect: Effect | None
+    minimum_capability: int = 0
 
 
 def _adjacent_atoms(parameters: Parameters) -> Specification:
@@ -62,6 +67,7 @@ def _pack_operand_a(parameters: Parameters) -> Specification:
         adjacent_atoms.theorem(tile.atom),
         adjacent_atoms.claims(tile.atom),
         pack_operand_a.effect(tile),
+        tile.atom.minimum_capability,
     )
 
 

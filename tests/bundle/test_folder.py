@@ -118,7 +118,7 @@ def test_a_second_write_replaces_the_first(honest: Path, tmp_path: Path) -> None
 def test_nothing_else_is_overwritten(tmp_path: Path, honest: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("years of work")
-    with pytest.raises(BundleError, match="exists and is no bundle"):
+    with pytest.raises(BundleError, match="exists and is no intact bundle"):
         write_bundle(tmp_path / "mine", read_bundle(honest))
     assert (tmp_path / "mine" / "thesis.tex").read_text() == "years of work"
 
@@ -147,3 +147,19 @@ def test_a_refusal_leaves_nothing_behind(
     with pytest.raises(error, match=message):
         generate("pack_operand_a", parameters, tmp_path / "new", architectures=architectures)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_manifest_of_something_else_protects_its_folder(tmp_path: Path, honest: Path) -> None:
+    (tmp_path / "webapp").mkdir()
+    (tmp_path / "webapp" / MANIFEST).write_text('{"name": "my web app"}')
+    (tmp_path / "webapp" / "app.js").write_text("precious")
+    with pytest.raises(BundleError, match="no intact bundle"):
+        write_bundle(tmp_path / "webapp", read_bundle(honest))
+    assert (tmp_path / "webapp" / "app.js").read_text() == "precious"
+
+
+def test_an_earlier_bundle_with_a_file_of_yours_is_kept(copy: Path, honest: Path) -> None:
+    (copy / "notes.txt").write_text("mine")
+    with pytest.raises(BundleError, match="no intact bundle"):
+        write_bundle(copy, read_bundle(honest))
+    assert (copy / "notes.txt").read_text() == "mine"

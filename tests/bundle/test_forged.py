@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -130,7 +132,7 @@ def test_the_wrong_specification_is_refused(honest: Path, forge: Forge) -> None:
 
 
 def test_no_architecture_is_refused(forge: Forge) -> None:
-    assert "ptx/ (manifest)" in failed(examine(str(forge(architectures=()))).checked)
+    assert "architectures (specification)" in failed(examine(str(forge(architectures=()))).checked)
 
 
 def test_ptx_for_another_architecture_is_refused(honest: Path, forge: Forge) -> None:
@@ -170,3 +172,57 @@ def test_a_foreign_compiler_leaves_a_difference_undecided(forge: Forge) -> None:
     verdicts = {check.subject: check for check in examine(forged, rebuild=True).checked.checks}
     assert verdicts["cubin/sm_90a.cubin"].verdict == "undecided"
     assert "NVRTC 99.1.2" in verdicts["cubin/sm_90a.cubin"].detail
+
+
+@pytest.mark.parametrize(
+    ("entries", "files", "where"),
+    [
+        ({"architectures": ("sm_80", "sm_80")}, {}, "architectures (specification)"),
+        ({"architectures": ("zzz",)}, {}, "architectures (specification)"),
+        ({"architectures": ("sm_50",)}, {}, "architectures (specification)"),
+        ({"tests": ()}, {}, "files (manifest)"),
+        ({}, {"ptx/sm_120.ptx": b"evil"}, "files (manifest)"),
+        ({}, {"evil/x.cubin": b"evil"}, "files (manifest)"),
+        ({}, {"README": b"evil"}, "files (manifest)"),
+    ],
+)
+def test_a_manifest_that_says_too_much_or_too_little(
+    forge: Forge, entries: dict[str, Any], files: dict[str, bytes], where: str
+) -> None:
+    assert where in failed(examine(str(forge(files, **entries))).checked)
+
+
+MADE = "tests, options, compiler, version"
+
+
+def test_tests_that_check_nothing_are_refused_when_rebuilt(honest: Path, forge: Forge) -> None:
+    tests = tuple(
+        replace(test, checks=1, threads=1, entry="nothing")
+        for test in read_bundle(honest).manifest.tests
+    )
+    forged = str(forge(tests=tests))
+    assert f"{MADE} (regenerated)" in failed(examine(forged, rebuild=True).checked)
+
+
+@pytest.mark.parametrize(
+    ("entries", "verdict"),
+    [
+        ({"options": ("--use_fast_math",)}, "fails"),
+        ({"version": "9.9"}, "undecided"),
+        ({"compiler": "gcc 1"}, "undecided"),
+    ],
+)
+def test_how_it_was_made_is_compared_when_rebuilt(
+    forge: Forge, entries: dict[str, Any], verdict: str
+) -> None:
+    checked = examine(str(forge(**entries)), rebuild=True).checked
+    assert {c.subject: c.verdict for c in checked.checks}[MADE] == verdict
+    assert checked.verdict == verdict
+
+
+def test_a_report_that_lies_is_no_success_when_rebuilt(forge: Forge) -> None:
+    forged = str(forge({"report.html": b"<h1>999 of 999 hold</h1>"}))
+    assert examine(forged, strict=True).checked.verdict == "undecided"
+    checked = examine(forged, rebuild=True).checked
+    assert {c.subject: c.verdict for c in checked.checks}["report.html"] == "undecided"
+    assert checked.verdict == "undecided"

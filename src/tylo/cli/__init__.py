@@ -30,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TyloError as reason:
         print(f"tylo {options.command}: {reason}", file=sys.stderr)
         return BAD_INPUT
+    except KeyboardInterrupt:
+        return 130
     except BrokenPipeError:
         # The reader went away (`tylo query ... | head`): nothing is wrong, and nobody is listening.
         sys.stderr.close()

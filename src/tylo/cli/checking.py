@@ -59,13 +59,12 @@ def _bundle(path: str, rebuild: bool) -> Examined:
         failed = Check("files", "digest", FAILS, str(reason))
         return Examined(path, None, Checked(None, (failed,), ()))
     checked = check_bundle(bundle)
-    stated = checked.specification
-    if not rebuild or stated is None or stated.effect is None:
+    if not rebuild:
         return Examined(path, bundle, checked)
     from tylo.codegen.rebuild import rebuild_checks
 
     try:
-        again = tuple(rebuild_checks(bundle, stated, stated.effect))
+        again = tuple(rebuild_checks(bundle, checked))
     except TyloError as reason:
         again = (Check("kernel.cu", "regenerated", FAILS, str(reason)),)
     made = {check.subject for check in again}

@@ -76,7 +76,7 @@ def _targets(labels: list[str]) -> list[_Target]:
 def _claim_file(path: Path) -> Claim:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as reason:
+    except (OSError, ValueError, RecursionError) as reason:
         raise ClaimError(
             f"cannot read a claim from {path}: {reason}",
             hint="write one with Claim.to_json, as docs/conventions.md shows",
