@@ -131,7 +131,9 @@ def scatter(fragment: Fragment) -> NDArray[Any]:
 
 
 def _require_array(data: Any) -> None:
-    if not isinstance(getattr(data, "shape", None), tuple):
+    import numpy
+
+    if not isinstance(data, numpy.ndarray):
         raise OwnershipError(
             f"a {type(data).__name__} is no array", hint="make it one with numpy.asarray"
         )

@@ -107,9 +107,14 @@ def require_tiled(atom: Atom, accumulator: Fragment, m: object, k: object) -> Pl
 
 
 def _index(label: str, index: object, count: int) -> int:
+    refused = GenerationError(f"{label} {index!r} is no integer", hint="repeats count from 0")
     if isinstance(index, bool) or not isinstance(index, SupportsIndex):
-        raise GenerationError(f"{label} {index!r} is no integer", hint="repeats count from 0")
-    number = operator.index(index)
+        raise refused
+    try:
+        number = operator.index(index)
+    except TypeError:
+        # An array of several elements has `__index__` and no index.
+        raise refused from None
     if not 0 <= number < count:
         raise GenerationError(
             f"{label} {number} is out of range", hint=f"it runs from 0 to {count - 1}"

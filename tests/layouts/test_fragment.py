@@ -95,7 +95,7 @@ def test_elements_without_an_owner() -> None:
         (numpy.zeros((8, 16)), "a matrix of shape (8, 16) for a tile of (16, 8)"),
         (numpy.zeros((16, 8, 1)), "a matrix of shape (16, 8, 1)"),
         (numpy.zeros(128), "a matrix of shape (128,)"),
-        (numpy.float32(1), "a matrix of shape ()"),
+        (numpy.float32(1), "a float32 is no array"),
         ([[0.0] * 8] * 16, "a list is no array; make it one with numpy.asarray"),
         (None, "a NoneType is no array"),
     ],

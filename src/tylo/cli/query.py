@@ -14,6 +14,7 @@ from tylo.layouts.ownership import Ownership
 from tylo.layouts.tiling import tile_operand
 
 SCHEMA = "tylo.query/1"
+_LARGEST_TABLE = 1 << 16
 
 
 def run(options: argparse.Namespace) -> int:
@@ -29,7 +30,13 @@ def run(options: argparse.Namespace) -> int:
         warps_m=options.warps_m,
         warps_n=options.warps_n,
     )
+    _require_used(options, operand.letter, ownership)
     threads, values = _chosen(ownership, options)
+    if options.at is None and len(threads) * len(values) > _LARGEST_TABLE:
+        raise OwnershipError(
+            f"a table of {len(threads)} threads by {len(values)} values",
+            hint="ask for one --lane, one --value or an element --at",
+        )
     form = drawing_form(options)
     if form and not options.lane is options.value is options.at is None:
         raise OwnershipError(
@@ -71,6 +78,16 @@ def run(options: argparse.Namespace) -> int:
     else:
         _print_table(data)
     return 0
+
+
+def _require_used(options: argparse.Namespace, letter: str, ownership: Ownership) -> None:
+    """Repeats along an axis that the operand lacks would be ignored."""
+    for axis in "mnk":
+        if getattr(options, axis) != 1 and axis not in ownership.axis_names:
+            raise OwnershipError(
+                f"operand {letter} has no {axis} axis to repeat along",
+                hint=f"its axes are {', '.join(ownership.axis_names)}",
+            )
 
 
 def _chosen(ownership: Ownership, options: argparse.Namespace) -> tuple[list[int], list[int]]:
