@@ -19,7 +19,8 @@ def write_file(path: str | os.PathLike[str], content: bytes) -> None:
         _write(Path(path), content)
     except OSError as reason:
         raise TyloError(
-            f"cannot write {path}: {reason.strerror}", hint="name a file that you may write"
+            f"cannot write {path}: {reason.strerror or reason}",
+            hint="name a file that you may write",
         ) from reason
 
 
