@@ -147,15 +147,13 @@ def _is_replica(mode: Mode) -> bool:
 
 
 def _replica_offsets(source: Input) -> list[int]:
-    """What replication may add to the input's index, in increasing order."""
+    """What replication may add to the index of an input of known size, in increasing order."""
     ranges = []
     for mode, weight in zip(source.modes, _weights(source), strict=True):
         if _is_replica(mode):
-            if not isinstance(mode.size, int) or not isinstance(weight, int):
-                raise OwnershipError(
-                    f"the replicas of {source.name} are symbolic", hint="substitute the sizes first"
-                )
-            ranges.append(range(0, mode.size * weight, weight))
+            size: Any = mode.size
+            step: Any = weight
+            ranges.append(range(0, size * step, step))
     return sorted(sum(choice) for choice in itertools.product(*ranges))
 
 

@@ -103,8 +103,6 @@ def _stays(tile: SharedTile, major: str, inside: int, reach: int) -> bool:
     MN-major reads from a row's start go on in the next panel, by the leading offset. Without a
     swizzle, chunks are panels of their own. K-major swizzled reads never leave their row.
     """
-    if inside % CHUNK:
-        return False
     continues = not tile.swizzle or (major == "MN" and inside == 0)
     return continues or inside + reach <= tile.mode.width
 

@@ -14,6 +14,7 @@ from tylo.layouts.layout import Layout
 from tylo.layouts.notation import parse
 from tylo.layouts.owners import owners
 from tylo.layouts.ownership import Input, Mode, Ownership
+from tylo.layouts.terms import name
 from tylo.layouts.tv_layout import from_tv_layout, to_tv_layout
 
 DATA = Path(__file__).parents[1] / "data"
@@ -250,6 +251,19 @@ def test_names_that_fit_no_atom_or_several(asked, reason: str) -> None:
     with pytest.raises(AtomError) as refused:
         atom(asked)
     assert reason in str(refused.value)
+
+
+def test_parts_of_the_mnemonic_are_a_name_too() -> None:
+    assert atom("m16n8k16.f16") is atom("mma.m16n8k16.f16")
+    assert atom(" MMA.sync.bf16 ") is atom("mma.m16n8k16.bf16")
+
+
+def test_a_symbolic_ownership_has_no_thread_value_layout() -> None:
+    tall = Ownership.of(
+        axes={"m": name("M")}, values={"repeat": [(name("M"), "m", 1)]}, threads={}, bits=32
+    )
+    with pytest.raises(OwnershipError, match="sizes M are symbolic; substitute the sizes first"):
+        to_tv_layout(tall)
 
 
 def test_no_operand_of_that_letter() -> None:

@@ -188,3 +188,19 @@ def test_symbolic_digits_that_leave_it_open(steps) -> None:
     )
     with pytest.raises(OwnershipError, match="0 digits step by 4 along m"):
         inverse(unclear, [name("m")])
+
+
+def test_a_symbolic_step_beside_the_first_leaves_it_open() -> None:
+    unclear = Ownership.of(
+        axes={"m": 8}, values={"value": [(2, "m", name("S"))]}, threads={}, bits=32
+    )
+    with pytest.raises(
+        OwnershipError, match="0 digits step by 1 along m: an element is unowned or"
+    ):
+        inverse(unclear, [0])
+
+
+def test_extents_that_are_no_product_are_equal_as_they_are_written() -> None:
+    size = name("M") + 1
+    tall = Ownership.of(axes={"m": size}, values={"value": [(size, "m", 1)]}, threads={}, bits=32)
+    assert inverse(tall, [name("m")]) == {"value": name("m")}

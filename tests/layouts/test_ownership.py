@@ -264,6 +264,22 @@ def test_splitting_a_digit_keeps_the_function(table, data):
     assert first_difference(one, other) == ""
 
 
+def test_evenly_stepping_digits_are_one_digit():
+    digits = {
+        "one": [(4, "m", 1)],
+        "two": [(2, "m", 1), (2, "m", 2)],
+        "back": [(2, "m", 2), (2, "m", 1)],
+    }
+    one, two, back = (
+        Ownership.of(axes={"m": 4}, values={"value": modes}, threads={}, bits=32)
+        for modes in digits.values()
+    )
+    assert same_function(one, two)
+    assert first_difference(one, two) == ""
+    assert not same_function(one, back)
+    assert first_difference(one, back) == "thread 0 value 1 holds (1,), not (2,)"
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

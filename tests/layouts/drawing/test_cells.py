@@ -222,6 +222,21 @@ def test_replicas_gaps_and_other_ranks() -> None:
     assert from_text(draw(alone)) == [["T0V0"]]
 
 
+def test_a_cropped_tile_shows_what_is_inside_and_nothing_else() -> None:
+    tall = Ownership.of(
+        axes={"m": 96, "n": 2},
+        bits=32,
+        values={"value": [(48, "m", 1)]},
+        threads={"lane": [(2, "m", 48), (2, "n", 1)]},
+    )
+    # Lane 1 (row 48) and value 20 both lie inside the drawn rows, and their sum, row 68, does not.
+    shown = from_text(draw(tall))
+    assert 48 < len(shown) < 68
+    assert shown == [
+        [f"T{row // 48 + 2 * column}V{row % 48}" for column in (0, 1)] for row in range(len(shown))
+    ]
+
+
 def test_tooltips_hold_the_natural_coordinate() -> None:
     cells = svg_cells(draw(Layout(((2, 2), 3, 5), ((24, 2), 8, 1)), "svg"))
     assert [cell[4] for cell in cells][-1] == "((1,1),2,0) -> 42"

@@ -172,6 +172,7 @@ def test_the_family_is_every_swizzle_of_the_window() -> None:
 
 def test_inactive_lanes_and_pairs() -> None:
     assert wavefronts(Access([None] * 32, 4)).total == 0
+    assert least_wavefronts(Access([None] * 32, 4), 2) == 0
     assert wavefronts(Access([None, 128, 0], 4)).phases == (2,)
     assert Access([None, 128, None], 4).swizzled(Swizzle(3, 4, 3, unit=8)).addresses[0] is None
     assert wavefronts(Access([16 * n for n in range(8)], 16)).phases == (1,)  # ldmatrix.x1
