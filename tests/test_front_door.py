@@ -1,0 +1,27 @@
+"""The names of `tylo` itself: each is there, and none is loaded before it is used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import tylo
+
+
+@pytest.mark.parametrize("name", tylo.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(tylo, name).__name__ == name
+
+
+def test_nothing_else_is() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'attention'"):
+        _ = tylo.attention
+    assert sorted(tylo._HOME) == sorted(tylo.__all__)
+
+
+def test_importing_loads_no_room() -> None:
+    code = "import sys, tylo; print([name for name in sys.modules if name.startswith('tylo.')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
