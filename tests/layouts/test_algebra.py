@@ -1,14 +1,13 @@
-"""Every operation against its defining equation over whole domains, and algebraic laws."""
+"""Coalescing, filters, inverses and the algebraic laws, over whole domains."""
 
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tylo.layouts as tl
@@ -18,6 +17,8 @@ from tylo.layouts.algebra.fit import fitted
 from tylo.layouts.errors import Undecided
 
 EXTENTS = st.sampled_from([1, 2, 2, 3, 4, 6])
+
+
 STRIDES = st.sampled_from([0, 1, 1, 2, 3, 4, 6, 8, 12, 24])
 
 
@@ -55,7 +56,7 @@ def table(layout: Any) -> list[int]:
 
 
 @given(layouts(4, st.integers(-6, 12)))
-@settings(max_examples=300, deadline=None)
+@settings.get_profile("properties")
 def test_coalesce_is_the_shortest_same_function(layout: Layout) -> None:
     result = tl.coalesce(layout)
     assert table(result) == table(layout)
@@ -67,7 +68,7 @@ def test_coalesce_is_the_shortest_same_function(layout: Layout) -> None:
 
 
 @given(any_layout, any_layout)
-@settings(max_examples=200, deadline=None)
+@settings.get_profile("properties")
 def test_two_coalesced_layouts_are_equal_exactly_when_the_functions_are(
     a: Layout, b: Layout
 ) -> None:
@@ -75,7 +76,7 @@ def test_two_coalesced_layouts_are_equal_exactly_when_the_functions_are(
 
 
 @given(layouts(4))
-@settings(max_examples=200, deadline=None)
+@settings.get_profile("properties")
 def test_filter_keeps_the_image_and_nullspace_the_repetition(layout: Layout) -> None:
     kept = tl.filter(layout)
     assert set(table(kept)) == set(table(layout))
@@ -89,7 +90,7 @@ def test_filter_keeps_the_image_and_nullspace_the_repetition(layout: Layout) -> 
 
 
 @given(any_layout)
-@settings(max_examples=300, deadline=None)
+@settings.get_profile("properties")
 def test_right_inverse(layout: Layout) -> None:
     inverse = tl.right_inverse(layout)
     steps = table(inverse)
@@ -100,7 +101,7 @@ def test_right_inverse(layout: Layout) -> None:
 
 
 @given(any_layout)
-@settings(max_examples=300, deadline=None)
+@settings.get_profile("properties")
 def test_left_inverse(layout: Layout) -> None:
     try:
         inverse = outcome(lambda: tl.left_inverse(layout))
@@ -163,7 +164,7 @@ def test_a_left_inverse_that_no_stride_rule_gives() -> None:
 
 
 @given(permuted_compact())
-@settings(max_examples=200, deadline=None)
+@settings.get_profile("properties")
 def test_padded_compact_layouts_have_a_left_inverse(layout: Layout) -> None:
     inverse = tl.left_inverse(layout)
     assert [inverse.extended(layout(i)) for i in range(layout.size())] == list(range(layout.size()))
@@ -175,105 +176,7 @@ def test_left_inverse_of_a_reversed_layout_is_refused() -> None:
 
 
 @given(any_layout, any_layout)
-@settings(max_examples=200, deadline=None)
-def test_logical_product_places_copies_side_by_side(a: Layout, b: Layout) -> None:
-    try:
-        result = tl.logical_product(a, b)
-    except LayoutError:
-        return
-    places = tl.complement(a, a.size() * b.cosize())
-    assert result[0] == a
-    assert tl.compatible(b, result[1])
-    assert table(result[1]) == [places.extended(i) for i in table(b)]
-    if tl.is_injective(a) and tl.is_injective(b):
-        assert tl.is_injective(result)
-
-
-@given(permuted_compact(), permuted_compact())
-@settings(max_examples=200, deadline=None)
-def test_blocked_and_raked_products_pair_the_modes(a: Layout, b: Layout) -> None:
-    assume(a.size() * b.size() < 2000)
-    try:
-        whole = tl.logical_product(a, b)
-    except LayoutError:
-        return
-    blocked, raked = tl.blocked_product(a, b), tl.raked_product(a, b)
-    assert len(blocked) == len(raked) == max(len(a), len(b))
-    for mode in range(max(len(a), len(b))):
-        assert blocked[mode][0] == (a[mode] if mode < len(a) else Layout(1, 0))
-        assert (blocked[mode][1], blocked[mode][0]) == tuple(raked[mode])
-    assert Counter(table(blocked)) == Counter(table(raked)) == Counter(table(whole))
-
-
-def test_products_by_mode_and_by_number() -> None:
-    a = Layout((2, 3))
-    assert tl.logical_product(a, None) is a
-    assert tl.logical_product(Layout((2, 2)), 5) == Layout(((2, 2), 5), ((1, 2), 4))
-    by_mode = tl.logical_product(Layout((2, 3), (1, 10)), (4, None))
-    assert by_mode == Layout(((2, 4), 3), ((1, 2), 10))
-    zipped = tl.zipped_product(Layout((2, 3), (1, 10)), (4, Layout(2)))
-    assert zipped == Layout(((2, 3), (4, 2)), ((1, 10), (2, 1)))
-    tiled = tl.tiled_product(Layout((2, 3), (1, 10)), (4, Layout(2)))
-    assert tiled == Layout(((2, 3), 4, 2), ((1, 10), 2, 1))
-    flat = tl.flat_product(Layout((2, 3), (1, 10)), (4, Layout(2)))
-    assert flat == Layout((2, 3, 4, 2), (1, 10, 2, 1))
-    with pytest.raises(LayoutError, match=r"logical_product\(4:2, 3:1\): composition"):
-        tl.logical_product(Layout(4, 2), Layout(3))
-
-
-@st.composite
-def tiled_layouts(draw: st.DrawFn) -> tuple[Layout, tuple[int | None, ...]]:
-    modes = draw(st.integers(1, 3))
-    tiles = [draw(st.sampled_from([1, 2, 3, 4])) for _ in range(modes)]
-    extents = [tile * draw(st.integers(1, 4)) for tile in tiles]
-    strides = [draw(st.integers(0, 30)) for _ in range(modes)]
-    shown: list[int | None] = [None if draw(st.integers(0, 4)) == 0 else tile for tile in tiles]
-    return Layout(tuple(extents), tuple(strides)), tuple(shown[: draw(st.integers(1, modes))])
-
-
-@given(tiled_layouts())
-@settings(max_examples=200, deadline=None)
-def test_the_divides_are_one_division_in_four_nestings(
-    case: tuple[Layout, tuple[int | None, ...]],
-) -> None:
-    a, tiler = case
-    zipped = tl.zipped_divide(a, tiler)
-    tiled, flat = tl.tiled_divide(a, tiler), tl.flat_divide(a, tiler)
-    assert tiled[0] == zipped[0]
-    assert list(tiled)[1:] == list(zipped[1])
-    assert list(flat) == [*zipped[0], *zipped[1]]
-    tiles = [1 if entry is None else entry for entry in tiler]
-    whole = [1 if entry is None else None for entry in tiler]
-    for tile in itertools.product(*map(range, tiles)):
-        for rest in itertools.product(*[range(m.size()) for m in zipped[1]]):
-            at = [
-                r if w else t + n * r for t, n, r, w in zip(tile, tiles, rest, whole, strict=False)
-            ] + list(rest[len(tiler) :])
-            assert zipped(tile, rest) == flat(*tile, *rest) == a(tuple(at))
-    predicate = tl.in_bounds(tl.zipped_divide, a, tiler)
-    assert predicate.always
-    assert predicate.count() == zipped.size()
-
-
-@pytest.mark.parametrize("divide", [tl.zipped_divide, tl.tiled_divide, tl.flat_divide])
-def test_predicates_of_every_divide(divide: Callable[..., Layout]) -> None:
-    a = Layout((10, 26), (26, 1))
-    predicate = tl.in_bounds(divide, a, (16, 8))
-    result = divide(a, (16, 8))
-    real = [result(i) for i in range(result.size()) if predicate(i)]
-    assert sorted(real) == list(range(260))
-    assert predicate.count() == 260
-    assert result.max_offset() == 421
-
-
-def test_tilers_longer_than_the_layout() -> None:
-    for operation in tl.zipped_divide, tl.zipped_product:
-        with pytest.raises(LayoutError, match="2 entries"):
-            operation(Layout(4), (2, 2))
-
-
-@given(any_layout, any_layout)
-@settings(max_examples=300, deadline=None)
+@settings.get_profile("properties")
 def test_max_common_layout(a: Layout, b: Layout) -> None:
     common = tl.max_common_layout(a, b)
     steps = table(common)
@@ -294,32 +197,9 @@ def _extends(where: dict[int, int], n: int) -> bool:
 
 
 @given(permuted_compact())
-@settings(max_examples=100, deadline=None)
+@settings.get_profile("properties")
 def test_a_layout_has_all_of_its_right_inverse_in_common_with_itself(layout: Layout) -> None:
     assert tl.max_common_vector(layout, layout) == tl.right_inverse(layout).size()
-
-
-@given(layouts(3), st.sampled_from([1, 2, 3, 4, 6]))
-@settings(max_examples=400, deadline=None)
-def test_upcast_groups_neighbours_exactly(layout: Layout, n: int) -> None:
-    result = outcome(lambda: tl.upcast(layout, n))
-    if isinstance(result, LayoutError):
-        assert result.witness is not None
-        return
-    assert tl.congruent(result, layout)
-    parts = Counter(n * r + t for r in table(result) for t in range(n))
-    assert parts == Counter(table(layout))
-
-
-@given(layouts(3), st.sampled_from([1, 2, 3, 4]))
-@settings(max_examples=300, deadline=None)
-def test_downcast_splits_elements_exactly_and_upcast_joins_them(layout: Layout, n: int) -> None:
-    try:
-        result = tl.downcast(layout, n)
-    except LayoutError:
-        return
-    assert Counter(table(result)) == Counter(n * r + t for r in table(layout) for t in range(n))
-    assert tl.upcast(result, n) == layout
 
 
 def test_common_run_that_carries_between_two_modes() -> None:
@@ -329,70 +209,8 @@ def test_common_run_that_carries_between_two_modes() -> None:
     assert tl.max_common_layout(a, b) == Layout(2, 6)
 
 
-def test_recast_by_bits() -> None:
-    a = Layout((8, 4))
-    assert tl.recast(a, 16, 16) == a
-    assert tl.recast(a, 8, 16) == Layout((4, 4))
-    assert tl.recast(a, 16, 4) == Layout((32, 4), (1, 32))
-    with pytest.raises(LayoutError, match="6 and 8 bits"):
-        tl.recast(Layout(16), 6, 8)
-    with pytest.raises(LayoutError, match="0 modes of stride 1"):
-        tl.downcast(Layout(4, 2), 2)
-    with pytest.raises(LayoutError, match="2 modes of stride 1"):
-        tl.downcast(Layout((4, 4), (1, 1)), 2)
-    with pytest.raises(LayoutError, match="neither divides"):
-        tl.upcast(Layout(4, 3), 2)
-    with pytest.raises(LayoutError, match="reaches 1 of the 4"):
-        tl.upcast(Layout(4, 4), 4)
-
-
-@given(any_layout)
-@settings(max_examples=100, deadline=None)
-def test_with_shape_keeps_the_order(layout: Layout) -> None:
-    n = layout.size()
-    assert table(tl.with_shape(layout, layout.shape)) == table(layout)
-    for first in range(1, n + 1):
-        if n % first == 0:
-            result = outcome(lambda shape=(first, n // first): tl.with_shape(layout, shape))
-            if isinstance(result, LayoutError):
-                assert "composition" in str(result)
-            else:
-                assert table(result) == table(layout)
-    with pytest.raises(LayoutError, match="do not fill"):
-        tl.with_shape(layout, n + 1)
-
-
-def test_rearranging_modes() -> None:
-    a = Layout((2, 3, 4, 5))
-    assert tl.group(a, 1, 3) == Layout((2, (3, 4), 5), (1, (2, 6), 24))
-    assert table(tl.group(a, 0, 4)) == table(a)
-    assert tl.append(a, Layout(2, 200)) == Layout((2, 3, 4, 5, 2), (1, 2, 6, 24, 200))
-    assert tl.append(Layout(4), None, 3) == Layout((4, 1, 1), (1, 0, 0))
-    assert tl.append(a, None, 2) is a
-    assert tl.prepend(Layout(4), Layout(2, 4)) == Layout((2, 4), (4, 1))
-    assert tl.prepend(Layout(4), None, 3) == Layout((1, 1, 4), (0, 0, 1))
-    assert tl.prepend(a, None, 2) is a
-    assert tl.replace(a, 3, Layout(7, 9)) == Layout((2, 3, 4, 7), (1, 2, 6, 9))
-    assert tl.slice((None, 0, None, 0), a) == Layout((2, 4), (1, 6))
-    assert tl.dice((None, 0, None, 0), a) == Layout((3, 5), (2, 24))
-    assert tl.slice((None, (0, None)), (1, (2, 3))) == (1, 3)
-    assert tl.dice((None, (0, None)), (1, (2, 3))) == (2,)
-    assert tl.flatten((2, (3, 4))) == (2, 3, 4)
-    assert tl.flatten(Layout(4)) == Layout(4)
-    assert tl.flatten(Layout(((2, 3), 4))) == Layout((2, 3, 4))
-    for wrong in (
-        lambda: tl.group(a, 2, 2),
-        lambda: tl.group(a, 0, 5),
-        lambda: tl.replace(a, 4, a),
-        lambda: tl.slice((None, 0), a),
-        lambda: tl.dice((None, 0), (1, 2, 3)),
-    ):
-        with pytest.raises(LayoutError):
-            wrong()
-
-
 @given(any_layout, layouts(2), layouts(2))
-@settings(max_examples=200, deadline=None)
+@settings.get_profile("properties")
 def test_composition_is_associative_where_it_exists(a: Layout, b: Layout, c: Layout) -> None:
     try:
         left = tl.composition(tl.composition(a, b), c)
@@ -404,7 +222,7 @@ def test_composition_is_associative_where_it_exists(a: Layout, b: Layout, c: Lay
 
 
 @given(any_layout)
-@settings(max_examples=100, deadline=None)
+@settings.get_profile("properties")
 def test_identity_laws(a: Layout) -> None:
     assert table(tl.composition(a, Layout(a.size()))) == table(a)
     assert table(tl.composition(Layout(a.cosize()), a)) == table(a)
@@ -412,7 +230,7 @@ def test_identity_laws(a: Layout) -> None:
 
 
 @given(permuted_compact(), st.integers(1, 60))
-@settings(max_examples=100, deadline=None)
+@settings.get_profile("properties")
 def test_complement_of_a_pair_is_trivial(a: Layout, cotarget: int) -> None:
     rest = tl.complement(a, cotarget)
     both = tl.make_layout(tl.coalesce(a), rest)

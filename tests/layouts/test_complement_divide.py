@@ -50,7 +50,7 @@ def shortest_tiled_interval(offsets: set[int]) -> int | None:
 
 
 @given(layouts, st.integers(1, 100))
-@settings(max_examples=500, deadline=None)
+@settings.get_profile("properties")
 def test_complement_fills_the_interval_or_none_can(layout: Layout, cotarget: int) -> None:
     kept = [(n, d) for n, d in zip(layout.shape, layout.stride, strict=True) if d != 0]
     offsets = [
@@ -76,7 +76,7 @@ def test_complement_fills_the_interval_or_none_can(layout: Layout, cotarget: int
 
 
 @given(layouts)
-@settings(max_examples=400, deadline=None)
+@settings.get_profile("properties")
 def test_collision_is_exact(layout: Layout) -> None:
     repeated = len(set(image(layout))) < layout.size()
     pair = collision(layout)
@@ -92,7 +92,7 @@ def test_collision_is_exact(layout: Layout) -> None:
         st.tuples(st.integers(2, 5), st.integers(-40, 40).filter(bool)), min_size=3, max_size=4
     ).map(lambda ms: Layout(tuple(n for n, _ in ms), tuple(d for _, d in ms)))
 )
-@settings(max_examples=400, deadline=None)
+@settings.get_profile("properties")
 def test_collision_is_exact_for_signed_and_crossing_strides(layout: Layout) -> None:
     pair = collision(layout)
     assert (pair is not None) == (len(set(image(layout))) < layout.size())
@@ -102,7 +102,7 @@ def test_collision_is_exact_for_signed_and_crossing_strides(layout: Layout) -> N
 
 
 @given(layouts, layouts)
-@settings(max_examples=500, deadline=None)
+@settings.get_profile("properties")
 def test_divide_is_a_over_the_tile_and_its_complement(a: Layout, b: Layout) -> None:
     try:
         result = logical_divide(a, b)

@@ -120,13 +120,13 @@ def flat_layouts(draw: st.DrawFn, strides: st.SearchStrategy[int]) -> Flat:
 
 
 @given(broken_lines(), flat_layouts(steps))
-@settings(max_examples=600, deadline=None)
+@settings.get_profile("properties")
 def test_composition_is_the_definition_where_jumps_cancel(a: Flat, b: Flat) -> None:
     assert_decided(a, b)
 
 
 @given(flat_layouts(st.integers(-20, 20)), flat_layouts(steps))
-@settings(max_examples=300, deadline=None)
+@settings.get_profile("properties")
 def test_composition_is_the_definition(a: Flat, b: Flat) -> None:
     assert_decided(a, b)
 

@@ -41,7 +41,7 @@ def all_coordinates(shape: Any) -> list[object]:
 
 
 @given(layouts())
-@settings(max_examples=200, deadline=None)
+@settings.get_profile("properties")
 def test_a_layout_is_the_inner_product_of_its_digits(layout: Layout) -> None:
     offsets = []
     for index, coordinate in enumerate(all_coordinates(layout.shape)):
@@ -60,7 +60,7 @@ def test_a_layout_is_the_inner_product_of_its_digits(layout: Layout) -> None:
 
 
 @given(layouts())
-@settings(max_examples=200, deadline=None)
+@settings.get_profile("properties")
 def test_text_and_copies_round_trip(layout: Layout) -> None:
     assert tl.parse(str(layout)) == layout
     assert eval(repr(layout), {"Layout": Layout}) == layout

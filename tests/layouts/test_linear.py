@@ -72,7 +72,7 @@ def random_layouts(
 
 
 @given(random_layouts())
-@settings(max_examples=150, deadline=None)
+@settings.get_profile("properties")
 def test_a_linear_layout_is_the_exclusive_or_of_its_bases(layout: LinearLayout) -> None:
     reached = []
     for at in points(layout):
@@ -103,7 +103,7 @@ sixteen = st.tuples(st.integers(0, 15))
     st.lists(sixteen, min_size=3, max_size=4),
     st.lists(sixteen, min_size=2, max_size=3),
 )
-@settings(max_examples=150, deadline=None)
+@settings.get_profile("properties")
 def test_compose(first: LinearLayout, rows: list[tuple[int]], columns: list[tuple[int]]) -> None:
     then = LinearLayout({"r": rows, "c": columns}, {"z": 16})
     both = linear.compose(first, then)
@@ -112,7 +112,7 @@ def test_compose(first: LinearLayout, rows: list[tuple[int]], columns: list[tupl
 
 
 @given(random_layouts())
-@settings(max_examples=200, deadline=None)
+@settings.get_profile("properties")
 def test_inverses(layout: LinearLayout) -> None:
     outputs = [{"r": r, "c": c} for r in range(8) for c in range(4)]
     if linear.is_surjective(layout):
@@ -131,7 +131,7 @@ def test_inverses(layout: LinearLayout) -> None:
 
 
 @given(random_layouts(), random_layouts(("u", "v")))
-@settings(max_examples=200, deadline=None)
+@settings.get_profile("properties")
 def test_invert_and_compose_and_common_bases(this: LinearLayout, outer: LinearLayout) -> None:
     mine = {tuple(this(**at).values()) for at in points(this)}
     theirs = {tuple(outer(**at).values()) for at in points(outer)}
@@ -151,7 +151,7 @@ def test_invert_and_compose_and_common_bases(this: LinearLayout, outer: LinearLa
 
 
 @given(random_layouts(), random_layouts(("x", "z"), (("c", 2), ("d", 4))))
-@settings(max_examples=150, deadline=None)
+@settings.get_profile("properties")
 def test_products_and_divisions(inner: LinearLayout, outer: LinearLayout) -> None:
     whole = linear.product(inner, outer)
     low = dict(inner.in_dims)
@@ -250,7 +250,7 @@ def test_what_does_not_fit_is_refused(wrong: Callable[[], object], message: str)
 
 
 @given(random_layouts())
-@settings(max_examples=100, deadline=None)
+@settings.get_profile("properties")
 def test_reshapes_keep_the_bits(layout: LinearLayout) -> None:
     flat = linear.reshape_outs(layout, {"o": 32})
     swapped = linear.transpose_outs(layout, ["c", "r"])
@@ -286,7 +286,7 @@ pow2 = st.lists(
 
 
 @given(pow2)
-@settings(max_examples=300, deadline=None)
+@settings.get_profile("properties")
 def test_bridge_from_layouts_is_exact(layout: Layout) -> None:
     table = [layout(i) for i in range(layout.size())]
     is_linear = all(
@@ -306,7 +306,7 @@ def test_bridge_from_layouts_is_exact(layout: Layout) -> None:
 
 
 @given(random_layouts(("x",), (("o", 32),)))
-@settings(max_examples=200, deadline=None)
+@settings.get_profile("properties")
 def test_bridge_to_layouts_is_exact(layout: LinearLayout) -> None:
     table = [layout(x=i)["o"] for i in range(dict(layout.in_dims)["x"])]
     additive = all(
@@ -321,7 +321,7 @@ def test_bridge_to_layouts_is_exact(layout: LinearLayout) -> None:
 
 
 @given(st.integers(0, 3), st.integers(0, 4), st.integers(-5, 5))
-@settings(max_examples=100, deadline=None)
+@settings.get_profile("properties")
 def test_bridge_to_swizzles_is_exact(bits: int, base: int, shift: int) -> None:
     assume(abs(shift) >= bits)
     swizzle = Swizzle(bits, base, shift)

@@ -13,7 +13,7 @@ from tylo.layouts import ComposedLayout, Layout, LayoutError, Swizzle
 
 
 @given(st.integers(0, 3), st.integers(0, 3), st.integers(-5, 5), st.integers(0, 1 << 14))
-@settings(max_examples=400, deadline=None)
+@settings.get_profile("properties")
 def test_a_swizzle_is_its_picture(bits: int, base: int, shift: int, x: int) -> None:
     assume(abs(shift) >= bits)
     swizzle = Swizzle(bits, base, shift)
@@ -30,7 +30,7 @@ def test_a_swizzle_is_its_picture(bits: int, base: int, shift: int, x: int) -> N
 
 
 @given(st.integers(0, 3), st.integers(0, 5), st.integers(0, 5), st.sampled_from([4, 8, 16, 32]))
-@settings(max_examples=200, deadline=None)
+@settings.get_profile("properties")
 def test_recast_is_the_same_permutation_of_memory(
     bits: int, base: int, shift: int, unit: int
 ) -> None:
