@@ -17,12 +17,13 @@ part i
     selection.
 
 A store of the contract that a path does not perform must have no steps there, or the path must not
-be possible. Loads are in bounds and aligned too, whether or not a store uses them. What loops give
-rise to is said in `paths`. Of the contract itself: in step zero block zero writes every byte of the
-step's share of each output exactly once (by enumerating all its threads and stores); the shares of
-all steps are the block's share; and every store in step s of block b lies s step shares and b block
-shares after step zero of block zero. Together no two of (thread, block, step, store) overlap and
-nothing is left out: the shares of b blocks are the extent.
+be possible. Loads are in bounds and aligned too, whether or not a store uses them. Instructions
+whose result PTX leaves open for some operands, such as a division by zero, never see those
+("specified result"). What loops give rise to is said in `paths`. Of the contract itself: in step
+zero block zero writes every byte of the step's share of each output exactly once (by enumerating
+all its threads and stores); the shares of all steps are the block's share; and every store in step
+s of block b lies s step shares and b block shares after step zero of block zero. Together no two of
+(thread, block, step, store) overlap and nothing is left out: the shares of b blocks are the extent.
 
 Since base addresses are symbolic and arithmetic is that of the machine, a wrap-around that moves
 any address, in 32 or 64 bits, violates an address or bounds obligation.
@@ -110,6 +111,19 @@ def obligations(ptx_text: str, effect: Effect) -> list[Obligation]:
     loads = [access for access in accesses if access.value is None]
     for position, (access, buffer) in enumerate(zip(loads, _sources(scene, loads), strict=True)):
         result += _inside(scene, access, f"load {position}", buffer)
+    for each in dict.fromkeys(each for path in paths for each in path.unspecified):
+        at = each.instruction
+        result.append(
+            Obligation(
+                "specified result",
+                at.line,
+                at.text,
+                scene,
+                each.condition,
+                "operands for which PTX does not specify the result",
+                "operands for which it does",
+            )
+        )
     for fact in facts:
         at = fact.instruction
         result.append(

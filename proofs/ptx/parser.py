@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from types import MappingProxyType
 
+from tylo.proofs.ptx.predefined import PREDEFINED, VERSIONS
 from tylo.proofs.ptx.program import (
     TYPES,
     Address,
@@ -55,10 +56,18 @@ _LIMITS = MappingProxyType(
 )
 # Linking directives that say nothing about what a kernel does (PTX ISA 11.7).
 _LINKING = frozenset({".visible", ".extern", ".weak"})
-# State spaces in which a variable may be declared (PTX ISA 5.1).
-_SPACES = frozenset({".shared", ".local", ".global", ".const"})
-# Directives for debuggers (PTX ISA 11.5), up to the end of their line.
-_DEBUGGING = frozenset({".loc", ".file"})
+# State spaces in which a variable may be declared (PTX ISA 5.1), and the bytes of one at most.
+_SPACES = MappingProxyType(
+    {".shared": 227 << 10, ".local": 512 << 10, ".const": 64 << 10, ".global": 1 << 40}
+)
+_MOST_PARAMETER_BYTES = 32_764  # PTX ISA 5.1.6.1
+# Directives for debuggers (PTX ISA 11.5). They are refused rather than skipped: what ends them is
+# up to the assembler, and text it does not count to them would be hidden here.
+_DEBUGGING = frozenset({".loc", ".file", ".section"})
+# Pragmas that say nothing about what a kernel does (PTX ISA 11.8).
+_PRAGMAS = frozenset({'"nounroll"'})
+_MOST_REGISTERS = 100_000
+_MOST_LIMIT = _MOST_ALIGNMENT = 1 << 20
 
 
 class _Cursor:
@@ -88,10 +97,30 @@ class _Cursor:
         """The next token when it has one of these texts or kinds."""
         return self.take(*wanted) if self.next.text in wanted or self.next.kind in wanted else None
 
-    def skip_line(self) -> None:
-        line = self.next.line
-        while self.next.line == line and self.next.kind != "end":
-            self.position += 1
+    def refuse_debugging(self) -> None:
+        """Refuse a debugging directive that comes next."""
+        if self.next.text in _DEBUGGING:
+            raise self.next.error(
+                f"debugging directive {self.next.text!r}",
+                hint="compile without line information",
+            )
+
+    def declared(self, *wanted: str) -> Token:
+        """A name to declare: not a predefined one, which would then mean two things."""
+        token = self.take(*wanted)
+        if token.text in PREDEFINED:
+            raise token.error(f"{token.text!r} is predefined", hint="choose another name")
+        if "." in token.text or ":" in token.text:
+            raise token.error(f"{token.text!r} is no name to declare", hint="leave out . and :")
+        return token
+
+    def size(self, least: int, most: int) -> int:
+        """A number within bounds."""
+        token = self.take("number")
+        value = number(token)
+        if not least <= value <= most:
+            raise token.error(f"{value} is not between {least} and {most}")
+        return value
 
     def separated(self, read: Callable[[], Operand], end: str) -> Iterator[Operand]:
         """Operands between commas, up to and including `end`."""
@@ -107,7 +136,12 @@ def parse(text: str) -> Module:
     """The module that a PTX text describes; raises `PtxError` naming line and column."""
     cursor = _Cursor(text)
     cursor.take(".version")
-    version = cursor.take("version").text
+    at = cursor.take("version")
+    version = at.text
+    if version not in VERSIONS:
+        raise at.error(
+            f"unknown version {version}", hint=f"known versions: {VERSIONS[0]} to {VERSIONS[-1]}"
+        )
     cursor.take(".target")
     target = [cursor.take("name").text]
     while cursor.accept(","):
@@ -119,34 +153,22 @@ def parse(text: str) -> Module:
     variables: list[Variable] = []
     entries: list[Entry] = []
     while cursor.next.kind != "end":
-        if cursor.next.text in _DEBUGGING:
-            cursor.skip_line()
-            continue
-        while cursor.next.text in _LINKING:
-            cursor.take("directive")
+        cursor.refuse_debugging()
+        linking = cursor.accept(*_LINKING)
         if cursor.next.text in _SPACES:
             variables.append(_variable(cursor))
         else:
-            cursor.take(".entry")
+            start = cursor.take(".entry")
+            if linking is not None and linking.text == ".extern":
+                raise start.error("an external entry", hint="give its body")
             entries.append(_entry(cursor))
     return Module(version, tuple(target), 64, tuple(variables), tuple(entries))
 
 
 def _entry(cursor: _Cursor) -> Entry:
-    name = cursor.take("name")
-    parameters: list[Variable] = []
-    if cursor.accept("("):
-        while not cursor.accept(")"):
-            parameters.append(_parameter(cursor))
-            if cursor.next.text != ")":
-                cursor.take(",")
-    limits: dict[str, tuple[int, ...]] = {}
-    while cursor.next.text in _LIMITS:
-        directive = cursor.take("directive").text
-        values = [number(cursor.take("number"))]
-        while cursor.accept(","):
-            values.append(number(cursor.take("number")))
-        limits[directive[1:]] = tuple(values[: _LIMITS[directive]])
+    name = cursor.declared("name")
+    parameters = _parameters(cursor)
+    limits = _limits(cursor)
     registers: dict[str, str] = {}
     variables: list[Variable] = []
     body: list[Instruction] = []
@@ -166,16 +188,15 @@ def _entry(cursor: _Cursor) -> Entry:
             variables.append(_variable(cursor))
         elif token.text == ".pragma":
             cursor.take("directive")
-            cursor.take("string")
+            cursor.take(*_PRAGMAS)
             cursor.take(";")
-        elif token.text in _DEBUGGING:
-            cursor.skip_line()
         elif token.kind == "name" and cursor.tokens[cursor.position + 1].text == ":":
             if token.text in labels:
                 raise token.error(f"a second label {token.text!r}")
-            labels[token.text] = len(body)
-            cursor.position += 2
+            labels[cursor.declared("name").text] = len(body)
+            cursor.take(":")
         else:
+            cursor.refuse_debugging()
             body.append(renamed(_instruction(cursor), scopes))
     return Entry(
         name.text,
@@ -196,42 +217,80 @@ def _type(cursor: _Cursor) -> str:
     return token.text[1:]
 
 
-def _alignment(cursor: _Cursor, alignment: int) -> int:
-    while cursor.accept(".align"):
-        alignment = number(cursor.take("number"))
+def _parameters(cursor: _Cursor) -> list[Variable]:
+    parameters: list[Variable] = []
+    if cursor.accept("("):
+        while not cursor.accept(")"):
+            at = cursor.next
+            parameters.append(_parameter(cursor))
+            if parameters[-1].name in (each.name for each in parameters[:-1]):
+                raise at.error(f"a second parameter {parameters[-1].name!r}")
+            if cursor.next.text != ")":
+                cursor.take(",")
+    return parameters
+
+
+def _limits(cursor: _Cursor) -> dict[str, tuple[int, ...]]:
+    """The launch bounds between an entry's parameters and its body, each stated once."""
+    limits: dict[str, tuple[int, ...]] = {}
+    while cursor.next.text in _LIMITS:
+        directive = cursor.take("directive")
+        values = [cursor.size(1, _MOST_LIMIT)]
+        while cursor.accept(","):
+            values.append(cursor.size(1, _MOST_LIMIT))
+        if directive.text[1:] in limits or len(values) > _LIMITS[directive.text]:
+            raise directive.error(
+                f"{directive.text} twice, or of {len(values)} numbers",
+                hint=f"state it once, with at most {_LIMITS[directive.text]}",
+            )
+        limits[directive.text[1:]] = tuple(values)
+    return limits
+
+
+def _alignment(cursor: _Cursor) -> int:
+    """A power of two; zero where none is stated."""
+    if not cursor.accept(".align"):
+        return 0
+    token = cursor.next
+    alignment = cursor.size(1, _MOST_ALIGNMENT)
+    if alignment & (alignment - 1):
+        raise token.error(f"alignment {alignment}", hint="alignments are powers of two")
     return alignment
 
 
 def _parameter(cursor: _Cursor) -> Variable:
     """``.param .u64 .ptr .global .align 16 name`` or ``.param .align 8 .b8 name[24]``."""
     line = cursor.take(".param").line
-    alignment = _alignment(cursor, 0)
+    alignment = _alignment(cursor)
     kind = _type(cursor)
+    pointed = None
     if cursor.accept(".ptr"):
-        # The space and alignment of the pointed-to memory: promises to the assembler, not facts.
-        cursor.accept(*_SPACES)
-        _alignment(cursor, 0)
-    name = cursor.take("name").text
-    return Variable(name, "param", kind, alignment or TYPES[kind] // 8, _count(cursor), line)
+        # Promises to the assembler, not facts: whoever proves something must look at them.
+        space = cursor.accept(*_SPACES)
+        pointed = space.text[1:] if space else "generic", _alignment(cursor) or 4
+    name = cursor.declared("name").text
+    natural = TYPES[kind] // 8
+    count = _count(cursor, kind, _MOST_PARAMETER_BYTES)
+    return Variable(name, "param", kind, alignment or natural, count, line, pointed)
 
 
 def _variable(cursor: _Cursor) -> Variable:
     """``.shared .align 16 .b8 name[1024];``."""
     space = cursor.take("directive")
-    alignment = _alignment(cursor, 0)
+    alignment = _alignment(cursor)
     kind = _type(cursor)
-    name = cursor.take("name").text
-    count = _count(cursor)
+    name = cursor.declared("name").text
+    count = _count(cursor, kind, _SPACES[space.text])
     cursor.take(";")
     return Variable(name, space.text[1:], kind, alignment or TYPES[kind] // 8, count, space.line)
 
 
-def _count(cursor: _Cursor) -> int:
+def _count(cursor: _Cursor, kind: str, most_bytes: int) -> int:
     if not cursor.accept("["):
         return 1
     if cursor.accept("]"):
         return 0
-    count = number(cursor.take("number"))
+    count = cursor.size(1, most_bytes // max(TYPES[kind] // 8, 1))
     cursor.take("]")
     return count
 
@@ -241,14 +300,16 @@ def _registers(cursor: _Cursor, registers: dict[str, str], scopes: list[dict[str
     cursor.take(".reg")
     kind = _type(cursor)
     while True:
-        token = cursor.take("register", "name")
+        token = cursor.declared("register", "name")
         if cursor.accept("<"):
-            names = [f"{token.text}{index}" for index in range(number(cursor.take("number")))]
+            names = [f"{token.text}{i}" for i in range(cursor.size(1, _MOST_REGISTERS))]
             cursor.take(">")
         else:
             names = [token.text]
+        if len(registers) + len(names) > _MOST_REGISTERS:
+            raise token.error(f"more than {_MOST_REGISTERS} registers")
         for name in names:
-            if name in scopes[-1]:
+            if name in scopes[-1] or name in PREDEFINED:
                 raise token.error(f"a second register {name!r}")
             # Renamed with a character that no PTX name has.
             unique = name if len(scopes) == 1 else f"{name}'{len(registers)}"
@@ -275,7 +336,7 @@ def _operand(cursor: _Cursor) -> Operand:
     token = cursor.take("register", "name", "number", "float", "{", "[", "!", "_")
     match token.kind, token.text:
         case "sign", "{":
-            return Vector(tuple(cursor.separated(lambda: _operand(cursor), "}")))
+            return Vector(tuple(cursor.separated(lambda: _element(cursor), "}")))
         case "sign", "[":
             return _address(cursor)
         case "sign", "!":
@@ -293,6 +354,13 @@ def _operand(cursor: _Cursor) -> Operand:
     return first
 
 
+def _element(cursor: _Cursor) -> Operand:
+    """An element of a vector: a register, a constant or nothing, never another vector."""
+    if cursor.next.text in ("{", "["):
+        raise cursor.next.error(f"unexpected {cursor.next.text!r} inside a vector")
+    return _operand(cursor)
+
+
 def _address(cursor: _Cursor) -> Address:
     token = cursor.take("register", "name", "number")
     base: Register | Symbol | Number
@@ -303,6 +371,7 @@ def _address(cursor: _Cursor) -> Address:
             base = Symbol(token.text)
         case _:
             base = Number(number(token))
-    offset = number(cursor.take("number")) if cursor.accept("+") else 0
+    # Offsets have 32 bits, whatever a number may have (PTX ISA 6.4.1).
+    offset = cursor.size(-(1 << 31), (1 << 31) - 1) if cursor.accept("+") else 0
     cursor.take("]")
     return Address(base, offset)

@@ -32,7 +32,7 @@ from tylo.proofs.ptx.bitvector import Expression, evaluate
 from tylo.proofs.ptx.opcodes import OPCODES, find
 from tylo.proofs.ptx.program import Instruction, Symbol
 from tylo.proofs.ptx.scene import Scene
-from tylo.proofs.ptx.symbolic import Access, Machine
+from tylo.proofs.ptx.symbolic import Access, Machine, Unspecified
 
 _MOST_PATHS = 64
 _MOST_STEPS = 200_000
@@ -55,6 +55,7 @@ class Path:
 
     guard: Expression
     accesses: tuple[Access, ...]
+    unspecified: tuple[Unspecified, ...]
 
 
 def walk(scene: Scene, machine: Machine) -> tuple[list[Path], list[Fact]]:
@@ -70,6 +71,11 @@ class _Walker:
         self.facts: list[Fact] = []
         self.body = machine.entry.body
         self.forms = [find(OPCODES, instruction) for instruction in self.body]
+        for instruction in self.body:
+            if instruction.guard is not None and instruction.mnemonic.endswith(".uni"):
+                raise instruction.error(
+                    "a promise that a warp does not part", hint="leave out .uni: it is not proven"
+                )
         self.loops = self._find_loops()
         self.budget = _MOST_STEPS
 
@@ -101,7 +107,7 @@ class _Walker:
         open_paths: list[_Open] = [(self.start, 0, {}, frozenset())]
         while open_paths:
             finished = self._follow(*open_paths.pop(), open_paths)
-            done.append(Path(finished.guard, tuple(finished.accesses)))
+            done.append(Path(finished.guard, tuple(finished.accesses), tuple(finished.unspecified)))
             if len(done) > _MOST_PATHS:
                 raise PtxError(
                     f"line {self.start.entry.line}: more than {_MOST_PATHS} paths",
@@ -225,14 +231,14 @@ class _Walker:
         following = domain.add(wide, one, 64)
 
         def trip(step: Expression, record: bool, count: Expression | None) -> Expression:
-            kept = list(machine.accesses)
+            kept = list(machine.accesses), list(machine.unspecified)
             machine.registers = forms_at(step)
             machine.unknown = frozenset(changed)
             machine.steps = count
             condition = self._once(machine, first, last)
             machine.steps = None
             if not record:
-                machine.accesses = kept
+                machine.accesses, machine.unspecified = kept
             return condition
 
         condition = trip(wide, False, None)

@@ -107,7 +107,8 @@ class Instruction:
 class Variable:
     """A parameter, or a variable of a state space: its type, alignment and number of elements.
 
-    `count` is 1 for a scalar and 0 for an array of unstated length.
+    `count` is 1 for a scalar and 0 for an array of unstated length. `pointed` is the state space
+    and alignment that ``.ptr`` promises of what a parameter points to; `None` where it does not.
     """
 
     name: str
@@ -116,6 +117,7 @@ class Variable:
     alignment: int
     count: int
     line: int
+    pointed: tuple[str, int] | None = None
 
     @property
     def size(self) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 
 from tylo.proofs.ptx.bitvector import BitVectors, Expression
 from tylo.proofs.ptx.opcodes import Form, OperandKind
+from tylo.proofs.ptx.opcodes.unspecified import unspecified
 from tylo.proofs.ptx.program import (
     TYPES,
     Address,
@@ -26,6 +27,8 @@ from tylo.proofs.ptx.program import (
     Symbol,
     Vector,
 )
+
+_MOST_IMMEDIATE = 255  # a truth table of three bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,14 @@ class Access:
     steps: Expression | None
 
 
+@dataclass(frozen=True, slots=True)
+class Unspecified:
+    """An instruction whose result PTX leaves open where `condition` is one: what must not be."""
+
+    instruction: Instruction
+    condition: Expression
+
+
 @dataclass(slots=True)
 class Machine:
     """The registers along one path, and what it has done to memory so far."""
@@ -55,6 +66,7 @@ class Machine:
     guard: Expression
     registers: dict[str, Expression] = field(default_factory=dict)
     accesses: list[Access] = field(default_factory=list)
+    unspecified: list[Unspecified] = field(default_factory=list)
     steps: Expression | None = None
     # Registers that a loop changes from step to step in no form that is known.
     unknown: frozenset[str] = frozenset()
@@ -69,6 +81,7 @@ class Machine:
             self.guard,
             dict(self.registers),
             list(self.accesses),
+            list(self.unspecified),
             self.steps,
             self.unknown,
         )
@@ -82,6 +95,8 @@ class Machine:
     def step(self, instruction: Instruction, form: Form) -> None:
         """Carry out an instruction that is not control flow; memory accesses have no guard."""
         match form.opcode.action:
+            case "" if form.chosen.get("space", "global") != "global":
+                raise instruction.error("not in the global space")
             case "":
                 self._compute(instruction, form)
             case "parameter":
@@ -103,9 +118,25 @@ class Machine:
             for kind, operand in pairs
             if not kind.destination
         ]
+        self._refuse_unspecified(instruction, form, sources)
         result = form.opcode.semantics(self.domain, form, *sources)
         ((kind, operand),) = [pair for pair in pairs if pair[0].destination]
         self._write(instruction, form, kind, operand, result)
+
+    def _refuse_unspecified(self, instruction: Instruction, form: Form, sources: list[Any]) -> None:
+        """Record where the instruction has no specified result, if there is any such place."""
+        where = unspecified(self.domain, form, sources)
+        if where is None:
+            return
+        both = self.domain.bit_and(self.condition(instruction), where, 1)
+        condition = self.domain.bit_and(self.guard, both, 1)
+        if condition.value == 0:
+            return
+        if condition.opaque:
+            raise instruction.error(
+                "an operand that depends on memory, and for which the result may be unspecified"
+            )
+        self.unspecified.append(Unspecified(instruction, condition))
 
     def _parameter(self, instruction: Instruction, form: Form) -> None:
         kind, source = form.opcode.operands[0], instruction.operands[1]
@@ -162,6 +193,8 @@ class Machine:
         if kind.mark == "immediate":
             if not isinstance(operand, Number) or operand.bits:
                 raise instruction.error(f"{kind.name} must be an integer constant")
+            if not 0 <= operand.value <= _MOST_IMMEDIATE:
+                raise instruction.error(f"{kind.name} must be from 0 to {_MOST_IMMEDIATE}")
             return operand.value
         width = form.operand_width(kind)
         if isinstance(operand, Vector):
@@ -175,6 +208,8 @@ class Machine:
             case Register():
                 return self._register(instruction, operand, width, loose)
             case Negated(register):
+                if width != 1:
+                    raise instruction.error("only predicates are negated")
                 value = self._register(instruction, register, width, loose)
                 return self.domain.bit_xor(value, self.domain.constant(1, 1), width)
             case Number(value, bits):

@@ -22,8 +22,13 @@ _ORDERED = {
     "le": (True, True),
 }
 _UNSIGNED = {"lo": "lt", "hi": "gt", "hs": "ge", "ls": "le"}
-_COMPARISONS = ("eq", "ne", *_ORDERED, *_UNSIGNED)
 _BIT_TYPES = ("b16", "b32", "b64")
+# Which comparisons which types have (PTX ISA 9.3.1): signed, unsigned and bit-size ones.
+_COMPARISONS = (
+    {"cmp": ("eq", "ne", *_ORDERED), "type": ("s16", "s32", "s64")},
+    {"cmp": ("eq", "ne", *_ORDERED, *_UNSIGNED), "type": ("u16", "u32", "u64")},
+    {"cmp": ("eq", "ne"), "type": _BIT_TYPES},
+)
 _COMBINE = ("and", "or", "xor")
 
 
@@ -49,14 +54,13 @@ def _absolute(d: Domain[Any], f: Form, a: Any) -> Any:
 
 def _compare(d: Domain[Any], f: Form, a: Any, b: Any) -> Any:
     comparison = f.chosen["cmp"]
-    signed = f.signed and comparison not in _UNSIGNED
     comparison = _UNSIGNED.get(comparison, comparison)
     if comparison in ("eq", "ne"):
         result, complement = d.equal(a, b, f.width), comparison == "ne"
     else:
         swap, complement = _ORDERED[comparison]
         left, right = (b, a) if swap else (a, b)
-        result = d.less(left, right, f.width, signed)
+        result = d.less(left, right, f.width, f.signed)
     return d.bit_xor(result, d.constant(1, 1), 1) if complement else result
 
 
@@ -130,17 +134,18 @@ ARITHMETIC = (
 )
 
 COMPARISON = (
-    Opcode(
-        "setp.cmp.type  p:pred, a, b",
-        "9.7.6.2",
-        {"cmp": _COMPARISONS, "type": (*INTEGERS, *_BIT_TYPES)},
-        _compare,
+    *(
+        Opcode("setp.cmp.type  p:pred, a, b", "9.7.6.2", choices, _compare)
+        for choices in _COMPARISONS
     ),
-    Opcode(
-        "setp.cmp.bool.type  p:pred, a, b, c:pred",
-        "9.7.6.2",
-        {"cmp": _COMPARISONS, "bool": _COMBINE, "type": (*INTEGERS, *_BIT_TYPES)},
-        lambda d, f, a, b, c: _combine(d, f, _compare(d, f, a, b), c),
+    *(
+        Opcode(
+            "setp.cmp.bool.type  p:pred, a, b, c:pred",
+            "9.7.6.2",
+            {"bool": _COMBINE, **choices},
+            lambda d, f, a, b, c: _combine(d, f, _compare(d, f, a, b), c),
+        )
+        for choices in _COMPARISONS
     ),
     Opcode(
         "selp.type  d, a, b, c:pred",

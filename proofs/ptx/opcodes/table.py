@@ -189,7 +189,7 @@ def _operands_fit(form: Form, instruction: Instruction) -> bool:
     return len(kinds) == len(instruction.operands) and all(
         isinstance(operand, Address) == kind.address
         and isinstance(operand, Pair) == kind.pair
-        and (len(operand.elements) if isinstance(operand, Vector) else 0)
-        == form.operand_count(kind)
+        and isinstance(operand, Vector) == bool(form.operand_count(kind))
+        and (not isinstance(operand, Vector) or len(operand.elements) == form.operand_count(kind))
         for kind, operand in zip(kinds, instruction.operands, strict=True)
     )

@@ -50,11 +50,10 @@ def test_declarations() -> None:
     module = parse(
         HEAD
         + ".extern .shared .align 16 .b8 pool[];\n"
-        + '.file 1 "kernel.cu"\n'
         + "/* two\nlines */ .visible .entry k(.param .align 8 .b8 k_0[24],\n"
         + ".param .u64 .ptr .global .align 16 k_1, .param .f32 k_2)\n"
         + ".reqntid 64 .minnctapersm 2\n{ .reg .b32 %r<3>, %x; .reg .pred %p<2>;\n"
-        + '.shared .align 4 .b8 tile[128]; .pragma "nounroll";\n.loc 1 2 3\nret;\n}'
+        + '.shared .align 4 .b8 tile[128]; .pragma "nounroll";\nret;\n}'
     )
     entry = module.entries[0]
     assert module.target == ("sm_90a", "debug")
@@ -74,7 +73,8 @@ def test_declarations() -> None:
         "%p1": "pred",
     }
     assert [(v.name, v.space, v.size) for v in entry.variables] == [("tile", "shared", 128)]
-    assert entry.body[0].line == 13
+    assert [p.pointed for p in entry.parameters] == [None, ("global", 16), None]
+    assert entry.body[0].line == 11
 
 
 @pytest.mark.parametrize(
