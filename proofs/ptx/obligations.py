@@ -47,6 +47,7 @@ from tylo.proofs.ptx.parts import part_obligations
 from tylo.proofs.ptx.paths import Path, walk
 from tylo.proofs.ptx.scene import Scene, build, parameters, special_registers
 from tylo.proofs.ptx.smtlib import script
+from tylo.proofs.ptx.surroundings import require_module
 from tylo.proofs.ptx.symbolic import Access, Machine
 
 _SAMPLE_THREADS = 16
@@ -92,10 +93,13 @@ class Obligation:
         return script([*self.scene.assumptions(self.violation), *conditions, self.violation])
 
 
-def obligations(ptx_text: str, effect: Effect) -> list[Obligation]:
-    """Everything to prove; raises `PtxError` for PTX outside what is covered."""
+def obligations(ptx_text: str, effect: Effect, architecture: str | None = None) -> list[Obligation]:
+    """Everything to prove; raises `PtxError` for PTX outside what is covered.
+
+    With an `architecture`, the PTX must be for exactly that one.
+    """
+    entry = require_module(parse(ptx_text), effect, architecture)
     scene = build(effect)
-    entry = parse(ptx_text).entry(effect.entry)
     machine = Machine(
         scene.domain,
         entry,

@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from types import MappingProxyType
 
+from tylo.proofs.ptx.initialisers import initial_bytes
 from tylo.proofs.ptx.predefined import PREDEFINED, VERSIONS
 from tylo.proofs.ptx.program import (
     TYPES,
@@ -60,6 +61,8 @@ _LINKING = frozenset({".visible", ".extern", ".weak"})
 _SPACES = MappingProxyType(
     {".shared": 227 << 10, ".local": 512 << 10, ".const": 64 << 10, ".global": 1 << 40}
 )
+# Those whose variables may be given a value, and else are zero (PTX ISA 5.4.4).
+_INITIALISED = frozenset({".const", ".global"})
 _MOST_PARAMETER_BYTES = 32_764  # PTX ISA 5.1.6.1
 # Directives for debuggers (PTX ISA 11.5). They are refused rather than skipped: what ends them is
 # up to the assembler, and text it does not count to them would be hidden here.
@@ -156,6 +159,9 @@ def parse(text: str) -> Module:
         cursor.refuse_debugging()
         linking = cursor.accept(*_LINKING)
         if cursor.next.text in _SPACES:
+            start = cursor.next
+            if linking is not None and linking.text == ".extern" and start.text in _INITIALISED:
+                raise start.error("a variable of another module", hint="define it here")
             variables.append(_variable(cursor))
         else:
             start = cursor.take(".entry")
@@ -275,14 +281,30 @@ def _parameter(cursor: _Cursor) -> Variable:
 
 
 def _variable(cursor: _Cursor) -> Variable:
-    """``.shared .align 16 .b8 name[1024];``."""
+    """``.shared .align 16 .b8 name[1024];`` or ``.global .align 4 .b8 name[8] = {1, 2};``."""
     space = cursor.take("directive")
     alignment = _alignment(cursor)
     kind = _type(cursor)
     name = cursor.declared("name").text
     count = _count(cursor, kind, _SPACES[space.text])
+    initial = None
+    if space.text in _INITIALISED and cursor.accept("="):
+        initial = initial_bytes(_elements(cursor), kind, count)
     cursor.take(";")
-    return Variable(name, space.text[1:], kind, alignment or TYPES[kind] // 8, count, space.line)
+    natural = TYPES[kind] // 8
+    return Variable(
+        name, space.text[1:], kind, alignment or natural, count, space.line, initial=initial
+    )
+
+
+def _elements(cursor: _Cursor) -> list[Token]:
+    """A number, or numbers in braces."""
+    if not cursor.accept("{"):
+        return [cursor.take("number", "float")]
+    elements = [cursor.take("number", "float")]
+    while cursor.take(",", "}").text == ",":
+        elements.append(cursor.take("number", "float"))
+    return elements
 
 
 def _count(cursor: _Cursor, kind: str, most_bytes: int) -> int:

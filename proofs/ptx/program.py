@@ -109,6 +109,7 @@ class Variable:
 
     `count` is 1 for a scalar and 0 for an array of unstated length. `pointed` is the state space
     and alignment that ``.ptr`` promises of what a parameter points to; `None` where it does not.
+    `initial` is what an initialiser says that the bytes are.
     """
 
     name: str
@@ -118,6 +119,7 @@ class Variable:
     count: int
     line: int
     pointed: tuple[str, int] | None = None
+    initial: bytes | None = None
 
     @property
     def size(self) -> int:

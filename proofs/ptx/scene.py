@@ -6,15 +6,13 @@ zero. Base addresses are a variable times their alignment.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tylo.layouts.errors import PtxError
 from tylo.layouts.terms import Integer
 from tylo.proofs.effects import Buffer, Effect
 from tylo.proofs.ptx.bitvector import BitVectors, Expression, order
 from tylo.proofs.ptx.contract import expression, extent, sample, sizes
-from tylo.proofs.ptx.program import TYPES, Entry
+from tylo.proofs.ptx.program import Entry
 
 _BASE_STEP = 44  # sample bases lie 2^44 bytes apart, farther than any buffer reaches
 
@@ -158,40 +156,7 @@ def special_registers(scene: Scene) -> dict[str, Expression]:
 
 
 def parameters(scene: Scene, entry: Entry) -> dict[str, Expression]:
-    """The entry's parameters as base addresses and sizes; raises `PtxError` when they differ."""
-    effect = scene.effect
-    meant = [(f"buffer {buffer.name!r} is a pointer", 64) for buffer in effect.buffers]
-    meant += [(f"parameter {p.name!r} is an integer", p.bits) for p in effect.parameters]
-    if len(entry.parameters) != len(meant):
-        raise PtxError(
-            f"line {entry.line}: {entry.name} has {len(entry.parameters)} parameters",
-            hint=f"the effect has {len(effect.buffers)} buffers"
-            + (f" and {len(effect.parameters)} sizes" if effect.parameters else ""),
-        )
-    for declared, (words, bits) in zip(entry.parameters, meant, strict=True):
-        if declared.count != 1 or TYPES[declared.type] != bits or declared.type[0] not in "ubs":
-            raise PtxError(
-                f"line {declared.line}: parameter {declared.name} is .{declared.type}",
-                hint=f"{words} of {bits} bits",
-            )
-    _check_launch(entry, effect.threads)
-    values = [scene.bases[buffer.name] for buffer in effect.buffers]
-    values += [scene.sizes[parameter.name] for parameter in effect.parameters]
+    """The entry's parameters, which `require_module` found fit, as base addresses and sizes."""
+    values = [scene.bases[buffer.name] for buffer in scene.effect.buffers]
+    values += [scene.sizes[parameter.name] for parameter in scene.effect.parameters]
     return {declared.name: value for declared, value in zip(entry.parameters, values, strict=True)}
-
-
-def _check_launch(entry: Entry, threads: int) -> None:
-    most = _product(entry.limits.get("maxntid", (threads,)))
-    exact = _product(entry.limits.get("reqntid", (threads,)))
-    if threads > most or threads != exact:
-        raise PtxError(
-            f"line {entry.line}: {entry.name} is limited to {min(most, exact)} threads",
-            hint=f"the effect launches {threads}",
-        )
-
-
-def _product(values: Iterable[int]) -> int:
-    result = 1
-    for value in values:
-        result *= value
-    return result

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tylo.layouts.errors import PtxError
 from tylo.proofs.effects import Effect, assumptions
 from tylo.proofs.ptx import inprocess
 from tylo.proofs.ptx.bitvector import Expression, evaluate
@@ -82,9 +83,27 @@ class Validation:
         return assumptions(self.effect)
 
 
-def validate(ptx_text: str, effect: Effect, *, solve: Solve = inprocess.solve) -> Validation:
-    """The verdict on every obligation; raises `PtxError` for PTX outside what is covered."""
-    stated = obligations(ptx_text, effect)
+def validate(
+    ptx_text: str,
+    effect: Effect,
+    *,
+    solve: Solve = inprocess.solve,
+    architecture: str | None = None,
+) -> Validation:
+    """The verdict on every obligation; raises `PtxError` for PTX outside what is covered.
+
+    With an `architecture`, such as ``"sm_90a"``, the PTX must be for exactly that one.
+    """
+    try:
+        return _validated(ptx_text, effect, solve, architecture)
+    except RecursionError:
+        raise PtxError(
+            "values that are nested too deeply", hint="the proof covers shorter chains of values"
+        ) from None
+
+
+def _validated(ptx_text: str, effect: Effect, solve: Solve, architecture: str | None) -> Validation:
+    stated = obligations(ptx_text, effect, architecture)
     answers = _ask([obligation.abstract for obligation in stated], solve)
     weak = {o for o in stated if answers.get(o.abstract) == "holds"}
     hits = {o: hit for o in stated if o.abstract and o not in weak and (hit := _probe(o))}

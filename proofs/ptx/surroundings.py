@@ -1,0 +1,108 @@
+"""What stands around an entry: a module that is validated holds the one kernel and nothing else.
+
+Variables, functions and further entries have no place in an effect, so they are refused rather than
+ignored. The same goes for what an entry promises to the assembler: how many threads there are, and
+what its pointers point to. Each promise must follow from the effect, else the assembler may use
+what is not so.
+"""
+
+from __future__ import annotations
+
+from tylo.layouts.errors import PtxError
+from tylo.proofs.effects import Buffer, Effect
+from tylo.proofs.ptx.program import TYPES, Entry, Module, Variable
+
+
+def require_module(module: Module, effect: Effect, architecture: str | None = None) -> Entry:
+    """The module's only entry; raises `PtxError` for whatever the effect does not account for.
+
+    With an `architecture`, such as ``"sm_90a"``, the module's target is exactly that one.
+
+    >>> from tylo.proofs.effects import Effect
+    >>> from tylo.proofs.ptx.parser import parse
+    >>> module = parse(".version 8.8 .target sm_80 .address_size 64 .entry k() { ret; }")
+    >>> require_module(module, Effect("k", 32, (), ()), "sm_80").name
+    'k'
+    >>> require_module(module, Effect("k", 32, (), ()), "sm_90a")
+    Traceback (most recent call last):
+    tylo.layouts.errors.PtxError: the module is for sm_80; it must be for sm_90a
+    """
+    wanted = architecture or module.target[0]
+    if module.target != (wanted,):
+        raise PtxError(
+            f"the module is for {', '.join(module.target)}", hint=f"it must be for {wanted}"
+        )
+    entry = module.entry(effect.entry)
+    for other in module.entries:
+        if other is not entry:
+            raise PtxError(
+                f"line {other.line}: a second entry {other.name!r}",
+                hint=f"a validated module holds {effect.entry!r} alone",
+            )
+    for variable in (*module.variables, *entry.variables):
+        raise PtxError(
+            f"line {variable.line}: variable {variable.name} in .{variable.space}",
+            hint="the proof covers kernels that declare no variables",
+        )
+    _check_parameters(entry, effect)
+    _check_launch(entry, effect.threads)
+    return entry
+
+
+def _check_parameters(entry: Entry, effect: Effect) -> None:
+    """Pointers to the buffers, then the sizes, in order."""
+    meant: list[tuple[str, int, Buffer | None]] = [
+        (f"buffer {buffer.name!r} is a pointer", 64, buffer) for buffer in effect.buffers
+    ]
+    meant += [(f"parameter {p.name!r} is an integer", p.bits, None) for p in effect.parameters]
+    if len(entry.parameters) != len(meant):
+        raise PtxError(
+            f"line {entry.line}: {entry.name} has {len(entry.parameters)} parameters",
+            hint=f"the effect has {len(effect.buffers)} buffers"
+            + (f" and {len(effect.parameters)} sizes" if effect.parameters else ""),
+        )
+    for declared, (words, bits, buffer) in zip(entry.parameters, meant, strict=True):
+        if declared.count != 1 or TYPES[declared.type] != bits or declared.type[0] not in "ubs":
+            raise PtxError(
+                f"line {declared.line}: parameter {declared.name} is .{declared.type}",
+                hint=f"{words} of {bits} bits",
+            )
+        if declared.alignment != bits // 8:
+            raise PtxError(
+                f"line {declared.line}: parameter {declared.name} is aligned to "
+                f"{declared.alignment}",
+                hint=f"its type is aligned to {bits // 8}",
+            )
+        _check_pointed(declared, buffer)
+
+
+def _check_pointed(declared: Variable, buffer: Buffer | None) -> None:
+    """What ``.ptr`` promises of a pointer (PTX ISA 5.1.6.2) is what the effect assumes of it."""
+    if declared.pointed is None:
+        return
+    space, alignment = declared.pointed
+    where = f"line {declared.line}: parameter {declared.name}"
+    if buffer is None:
+        raise PtxError(f"{where} is declared as a pointer", hint="the effect has a size there")
+    if space not in ("global", "generic"):
+        raise PtxError(f"{where} points to .{space}", hint="buffers lie in .global")
+    if alignment > buffer.alignment:
+        raise PtxError(
+            f"{where} points to what is aligned to {alignment}",
+            hint=f"buffer {buffer.name!r} is aligned to {buffer.alignment}",
+        )
+
+
+def _check_launch(entry: Entry, threads: int) -> None:
+    """Bounds on the block are the effect's block: `threads` along x, one along y and z."""
+    for directive in ("maxntid", "reqntid"):
+        written = entry.limits.get(directive, (threads,))
+        if (*written, 1, 1)[:3] != (threads, 1, 1):
+            *shown, last = written
+            while shown and last == 1:
+                *shown, last = shown
+            raise PtxError(
+                f"line {entry.line}: {entry.name} is limited to "
+                f"{' x '.join(map(str, (*shown, last)))} threads",
+                hint=f"the effect launches {threads}",
+            )
