@@ -11,8 +11,7 @@ prints, for use under a profiler by hand:
     l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum \\
     python benchmarks/bank_conflicts.py --once
 
-Exit code 1: a prediction fails. Patterns marked (bound) are printed, not judged: their lanes agree
-in pairs, and a device may take fewer wavefronts.
+Exit code 1: a prediction fails. The last patterns ask when phases of lanes in pairs merge.
 """
 
 from __future__ import annotations
@@ -57,10 +56,6 @@ def predicted(pattern: Pattern) -> int:
     return wavefronts(pattern.access).total
 
 
-def label(pattern: Pattern) -> str:
-    return pattern.name + (" (bound)" if pattern.access.pairs else "")
-
-
 def timing_ladder() -> int:
     module = loaded()
     ladder = [cycles_per_access(module, rung) for rung in patterns()[: len(LADDER)]]
@@ -71,9 +66,9 @@ def timing_ladder() -> int:
         cycles, count = cycles_per_access(module, pattern), predicted(pattern)
         measured = on_ladder(cycles, ladder)
         agrees = abs(measured - count) <= 0.1 * count + 0.25
-        wrong += not agrees and not pattern.access.pairs
+        wrong += not agrees
         verdict = "" if agrees else "differs"
-        print(f"{label(pattern):42} {count:9} {cycles:8.2f} {measured:9.2f} {verdict}")
+        print(f"{pattern.name:42} {count:9} {cycles:8.2f} {measured:9.2f} {verdict}")
     return 1 if wrong else 0
 
 
@@ -82,7 +77,7 @@ def once() -> int:
     for number, pattern in enumerate((*patterns(), *paired_patterns())):
         launch_pattern(module, pattern, **ONCE)
         count = expected_wavefronts(predicted(pattern), **ONCE)
-        print(f"launch {number}: {pattern.kernel}, {label(pattern)}: predicted {count}", flush=True)
+        print(f"launch {number}: {pattern.kernel}, {pattern.name}: predicted {count}", flush=True)
     return 0
 
 
@@ -101,8 +96,7 @@ def counters(ncu: str) -> int:
     # What starting a block costs is the same for every pattern, so that it cannot hide a conflict.
     start = min(
         values[WAVEFRONTS] - count
-        for pattern, count, (_, values) in zip(every, counts, measured, strict=True)
-        if not pattern.access.pairs
+        for _, count, (_, values) in zip(patterns(), counts, measured, strict=False)
     )
     print(f"{start} wavefronts of each launch are its start, and are subtracted")
     print(f"{'pattern':42} {'predicted':>9} {'measured':>9} {'conflicts':>9}")
@@ -110,11 +104,9 @@ def counters(ncu: str) -> int:
     for pattern, count, (kernel, values) in zip(every, counts, measured, strict=True):
         values[WAVEFRONTS] -= start
         agrees = kernel.startswith(pattern.kernel) and values[WAVEFRONTS] == count
-        wrong += not agrees and not pattern.access.pairs
+        wrong += not agrees
         verdict = "" if agrees else "differs"
-        print(
-            f"{label(pattern):42} {count:9} {values[WAVEFRONTS]:9} {values[CONFLICTS]:9} {verdict}"
-        )
+        print(f"{pattern.name:42} {count:9} {values[WAVEFRONTS]:9} {values[CONFLICTS]:9} {verdict}")
     return 1 if wrong else 0
 
 

@@ -28,6 +28,7 @@ WARPS = 16
 REPEATS = 64
 SHARED_BYTES = 16384
 LADDER = (1, 2, 4, 8, 16, 32)
+INACTIVE = 0xFFFFFFFF  # the address of a lane that stays out of the loop
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +71,9 @@ KERNELS = (*_LOADS, *_STORES)
 def source() -> str:
     """The CUDA text of all kernels.
 
-    Each takes the 32 lanes' addresses, a step per turn that the host sets to 0 and the compiler
-    cannot know, the number of turns, and where cycles and results go.
+    Each takes the 32 lanes' addresses (`INACTIVE` for a lane that makes no turn), a step per turn
+    that the host sets to 0 and the compiler cannot know, the number of turns, and where cycles and
+    results go.
     """
     return "\n".join(_kernel(name, text) for name, text in {**_LOADS, **_STORES}.items())
 
@@ -84,7 +86,9 @@ extern "C" __global__ void __launch_bounds__({32 * WARPS}, 1)
     __shared__ __align__(1024) unsigned char memory[{SHARED_BYTES}];
     unsigned long long base;
     asm("cvta.to.shared.u64 %0, %1;" : "=l"(base) : "l"(memory));
-    unsigned where = unsigned(base) + addresses[threadIdx.x % 32];
+    unsigned mine = addresses[threadIdx.x % 32];
+    unsigned where = unsigned(base) + mine;
+    if (mine == {INACTIVE}u) turns = 0;
     unsigned a = 0, b = 0, c = 0, d = 0, sum = threadIdx.x;
     unsigned short h = 0;
     __syncthreads();
@@ -112,7 +116,8 @@ def patterns() -> tuple[Pattern, ...]:
 def _ladder(kernel: str) -> Iterator[Pattern]:
     """Lane n accesses word n * ways: every 32nd word shares a bank, so that `ways` lanes do."""
     for ways in LADDER:
-        access = Access([4 * ways * lane for lane in range(32)], 4)
+        instruction = kernel.split("_")[0]
+        access = Access([4 * ways * lane for lane in range(32)], 4, instruction)
         yield Pattern(f"{kernel}, {ways} lanes to a bank", kernel, access, ways)
 
 
@@ -138,38 +143,109 @@ def _others() -> Iterator[Pattern]:
     yield Pattern("the same, 128-byte swizzle", "load_16", moved, 4)
     rows = [n % 16 for n in lanes]
     for pitch, by_hand in ((64, 16), (80, 4), (128, 32), (144, 4)):
-        tile = Access([pitch * row + 16 * (n // 16) for n, row in enumerate(rows)], 16)
+        tile = Access([pitch * row + 16 * (n // 16) for n, row in enumerate(rows)], 16, "matrix")
         yield Pattern(f"ldmatrix.x4, {pitch}-byte rows", "matrix_x4", tile, by_hand)
-    tile = Access([128 * row + 16 * (n // 16) for n, row in enumerate(rows)], 16)
+    tile = Access([128 * row + 16 * (n // 16) for n, row in enumerate(rows)], 16, "matrix")
     moved = tile.swizzled(swizzle_mode(128).swizzle)
     yield Pattern("ldmatrix.x4, 128-byte swizzle", "matrix_x4", moved, 4)
     accumulator = [128 * (n // 4) + 4 * (n % 4) for n in lanes]
-    yield Pattern("C in bf16x2, 128-byte rows", "store_4", Access(accumulator, 4), 8)
-    moved = Access(accumulator, 4).swizzled(swizzle_mode(128).swizzle)
+    yield Pattern("C in bf16x2, 128-byte rows", "store_4", Access(accumulator, 4, "store"), 8)
+    moved = Access(accumulator, 4, "store").swizzled(swizzle_mode(128).swizzle)
     yield Pattern("the same, 128-byte swizzle, stored", "store_4", moved, 1)
     for pitch, by_hand in ((32, 2), (128, 8)):
-        pairs = Access([pitch * (n // 4) + 8 * (n % 4) for n in lanes], 8)
+        pairs = Access([pitch * (n // 4) + 8 * (n % 4) for n in lanes], 8, "store")
         yield Pattern(f"C in f32x2, {pitch}-byte rows", "store_8", pairs, by_hand)
-    yield Pattern("16 bytes, stored", "store_16", Access([16 * n for n in lanes], 16), 4)
+    yield Pattern("16 bytes, stored", "store_16", Access([16 * n for n in lanes], 16, "store"), 4)
 
 
 def paired_patterns() -> tuple[Pattern, ...]:
-    """Wide loads whose lanes agree in pairs: the count is an upper bound, and a device tells."""
-    return (
-        Pattern("8 bytes for all lanes", "load_8", Access([0] * 32, 8), 2),
-        Pattern("16 bytes for all lanes", "load_16", Access([0] * 32, 16), 4),
-        Pattern("8 bytes, lanes in pairs", "load_8", Access([n // 2 * 8 for n in range(32)], 8), 2),
-        Pattern(
-            "16 bytes, lanes in pairs", "load_16", Access([n // 2 * 16 for n in range(32)], 16), 4
-        ),
-    )
+    """Accesses that tell whether and when phases of lanes in pairs merge.
+
+    The hand counts follow the rule of `tylo.layouts.shared.bank_conflicts`. Each would come out
+    otherwise under a neighbour of the rule: halving the count, merging only phases without
+    conflicts, merging by parts of the warp, or merging stores.
+    """
+    return (*_merged(), *_conflicting(), *_unmerged())
+
+
+def _vector(lane: int, step: int) -> int:
+    """The vector that a lane wants when lanes n and n^step share one, numbered without gaps."""
+    return lane % step + lane // (2 * step) * step
+
+
+def _merged() -> Iterator[Pattern]:
+    lanes = range(32)
+    for width, by_hand in ((8, 1), (16, 2)):
+        load = f"load_{width}"
+        yield Pattern(f"{width} bytes for all lanes", load, Access([0] * 32, width), by_hand)
+        for step in (1, 2):
+            name = f"{width} bytes, n with n^{step}"
+            wanted = [width * _vector(n, step) for n in lanes]
+            yield Pattern(name, load, Access(wanted, width), by_hand)
+            alone = [None if n & step else wanted[n] for n in lanes]
+            yield Pattern(f"{name} inactive", load, Access(alone, width), by_hand)
+
+
+def _conflicting() -> Iterator[Pattern]:
+    """Vectors in rows of 128 bytes: as many rows as there are ways, in each pair of phases.
+
+    Apart, each phase fills all rows of its own columns, and merging saves half. Across, the phases
+    lie in different rows of the same columns, and merging saves nothing.
+    """
+    for width, by_hand in ((8, 1), (16, 2)):
+        for ways in (2, 4):
+            for name in ("apart", "across"):
+                for step in (1, 2):
+                    places = [_place(_vector(n, step), width, ways, name) for n in range(32)]
+                    yield Pattern(
+                        f"{width} bytes, n with n^{step}, {ways} ways {name}",
+                        f"load_{width}",
+                        Access(places, width),
+                        ways * by_hand,
+                    )
+
+
+def _place(vector: int, width: int, ways: int, name: str) -> int:
+    wanted = 64 // width  # by one phase of lanes in pairs
+    number = vector % (2 * wanted)
+    if name == "across":
+        row, column = divmod(number, 2 * wanted // ways)
+    else:
+        phase, inside = divmod(number, wanted)
+        row, column = divmod(inside, wanted // ways)
+        column += phase * (wanted // ways)
+    return 128 * row + width * column
+
+
+def _unmerged() -> Iterator[Pattern]:
+    """As few words as in the patterns above, in lanes that agree in another way, or to store."""
+    lanes = range(32)
+    for width, by_hand in ((8, 2), (16, 4)):
+        shapes = {
+            "n with n^4": [_vector(n, 4) for n in lanes],
+            "all pairs but one": [_vector(n, 1) if n < 31 else 0 for n in lanes],
+            "pairs in one half": [0 if n < 16 else n % 8 for n in lanes],
+            "n^1 in one half, n^2 in the other": [_vector(n, 1 if n < 16 else 2) for n in lanes],
+        }
+        for name, vectors in shapes.items():
+            access = Access([width * vector for vector in vectors], width)
+            yield Pattern(f"{width} bytes, {name}", f"load_{width}", access, by_hand)
+        for step in (1, 2):
+            access = Access([width * _vector(n, step) for n in lanes], width, "store")
+            yield Pattern(
+                f"{width} bytes, n with n^{step}, stored", f"store_{width}", access, by_hand
+            )
+    rows = Access([16 * _vector(n, 1) for n in lanes], 16, "matrix")
+    yield Pattern("ldmatrix.x4, rows in pairs", "matrix_x4", rows, 4)
 
 
 def launch_pattern(module: Module, pattern: Pattern, *, warps: int, turns: int) -> int:
     """Run a pattern once; the cycles from the first access to the last."""
     import numpy
 
-    addresses = numpy.array(pattern.access.addresses, numpy.uint32)
+    addresses = numpy.array(
+        [INACTIVE if each is None else each for each in pattern.access.addresses], numpy.uint32
+    )
     cycles: NDArray[numpy.int64]
     cycles, _ = module.launch(
         pattern.kernel,

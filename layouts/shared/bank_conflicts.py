@@ -24,14 +24,21 @@ swizzle <5,0,5> in elements, spreads them:
 >>> wavefronts(Access(column, 4).swizzled(Swizzle(5, 0, 5, unit=32))).total
 1
 
-Lanes may be inactive (None). Loads of 8 and 16 bytes whose lanes agree in pairs (lane n with n^1,
-or each with n^2) may take half as many phases on devices from 7.0, which pack the replies: there
-the count is an upper bound and `Access.pairs` says so.
+Lanes may be inactive (None). Where lanes of an 8- or 16-byte load *agree in pairs*, the phases
+merge two by two, because two of them want no more than 128 bytes. Agreeing means that throughout
+the warp lane n and lane n^1 have one address or one of them is inactive; or throughout n and n^2:
+
+>>> wavefronts(Access([8 * (n // 2) for n in range(32)], 8)).phases
+(1,)
+>>> wavefronts(Access([16 * (n // 2) for n in range(32)], 16)).phases
+(1, 1)
+>>> wavefronts(Access([16 * (n // 2) for n in range(32)], 16, "store")).phases
+(1, 1, 1, 1)
 
 Sources: CUDA C++ Programming Guide, compute capability 5.x and later, "Shared Memory" (banks,
 broadcast), and compute capability 2.x, "Shared Memory", 64- and 128-bit accesses (phases by half
 and quarter warps); PTX ISA, "ldmatrix" (row addresses); NVIDIA developer forum 77228 (pairs).
-`benchmarks/bank_conflicts.py` compares the count with a device's.
+`benchmarks/bank_conflicts.py` compares the count with a device's: docs/hardware.md has the outcome.
 """
 
 from __future__ import annotations
@@ -48,22 +55,36 @@ BANKS = 32
 BANK_BYTES = 4
 LANES = 32
 _LANES_IN_PHASE = {1: 32, 2: 32, 4: 32, 8: 16, 16: 8}
+# Whether phases of lanes in pairs merge: loads pack their replies, which is where they win.
+_MERGES = {"load": True, "store": False, "matrix": False}
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
     """One warp instruction: the byte address of each lane, None where inactive, and the width.
 
-    Raises `LayoutError` for a width outside the table, more than 32 lanes, and an address that is
-    negative or no multiple of the width.
+    `instruction` is "load", "store", or "matrix" for `ldmatrix` and `stmatrix`, whose lanes give
+    rows of 16 bytes; it matters only where lanes agree in pairs. Raises `LayoutError` for a width
+    outside the table, more than 32 lanes, and an address that is negative or no multiple of the
+    width.
     """
 
     addresses: tuple[int | None, ...]
     bytes_per_lane: int
+    instruction: str
 
-    def __init__(self, addresses: Iterable[int | None], bytes_per_lane: int) -> None:
+    def __init__(
+        self, addresses: Iterable[int | None], bytes_per_lane: int, instruction: str = "load"
+    ) -> None:
         object.__setattr__(self, "addresses", tuple(addresses))
         object.__setattr__(self, "bytes_per_lane", bytes_per_lane)
+        object.__setattr__(self, "instruction", instruction)
+        if instruction not in _MERGES:
+            raise LayoutError(
+                f"no instruction {instruction!r}",
+                hint=f"use one of {', '.join(_MERGES)}",
+                witness=instruction,
+            )
         if bytes_per_lane not in _LANES_IN_PHASE:
             raise LayoutError(
                 f"an access of {bytes_per_lane} bytes per lane",
@@ -86,6 +107,8 @@ class Access:
     def phases(self) -> tuple[tuple[int, ...], ...]:
         """The addresses of the active lanes of each phase."""
         lanes = _LANES_IN_PHASE[self.bytes_per_lane]
+        if self.pairs and _MERGES[self.instruction]:
+            lanes *= 2
         return tuple(
             tuple(each for each in self.addresses[first : first + lanes] if each is not None)
             for first in range(0, len(self.addresses), lanes)
@@ -117,11 +140,16 @@ class Access:
                 witness=1 << by_bytes.base,
             )
         moved = (None if each is None else by_bytes(each) for each in self.addresses)
-        return Access(moved, self.bytes_per_lane)
+        return Access(moved, self.bytes_per_lane, self.instruction)
 
     @property
     def pairs(self) -> bool:
-        """Whether lanes agree in pairs, so that a device may take fewer wavefronts for a load."""
+        """Whether lanes agree in pairs; what that does is attested for conflict-free loads alone.
+
+        Measured are 8- and 16-byte loads of one address, and of 16 addresses side by side. Counts
+        of stores, of matrices, of inactive lanes and of conflicts between merged phases follow the
+        rule of this module, which no device has confirmed.
+        """
         return self.bytes_per_lane > BANK_BYTES and any(
             all(
                 address is None or other is None or address == other
@@ -171,6 +199,7 @@ def fragment_accesses(
     *,
     element_bytes: int,
     vector: int = 1,
+    instruction: str = "load",
 ) -> tuple[Access, ...]:
     """The accesses by which warps load or store a fragment, `vector` values of a lane at once.
 
@@ -180,7 +209,7 @@ def fragment_accesses(
     >>> from tylo.layouts.atoms import atom
     >>> C = atom("mma.m16n8k16.bf16").operand("C").ownership
     >>> stores = fragment_accesses(
-    ...     C, lambda m, n: 4 * (32 * m + n), element_bytes=4, vector=2
+    ...     C, lambda m, n: 4 * (32 * m + n), element_bytes=4, vector=2, instruction="store"
     ... )
     >>> [wavefronts(store).phases for store in stores]
     [(4, 4), (4, 4)]
@@ -202,7 +231,7 @@ def fragment_accesses(
                 ]
                 _require_neighbours(places, element_bytes, thread, first)
                 addresses.append(places[0])
-            accesses.append(Access(addresses, element_bytes * vector))
+            accesses.append(Access(addresses, element_bytes * vector, instruction))
     return tuple(accesses)
 
 

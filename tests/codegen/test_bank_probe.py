@@ -17,7 +17,7 @@ from tylo.codegen.bank_probe import (
     source,
 )
 from tylo.codegen.nvrtc import Compiled, compile, resources
-from tylo.layouts.shared import wavefronts
+from tylo.layouts.shared import Access, wavefronts
 
 INSTRUCTIONS = {
     "load_2": "ld.shared.u16",
@@ -53,13 +53,44 @@ def test_each_kernel_issues_its_instruction_as_often_as_it_says(compiled: Compil
 def test_counts_are_the_hand_counts() -> None:
     for pattern in (*patterns(), *paired_patterns()):
         assert wavefronts(pattern.access).total == pattern.by_hand, pattern.name
-        assert None not in pattern.access.addresses
+        assert pattern.access.instruction == pattern.kernel.split("_")[0]
+        assert pattern.access.addresses[0] is not None  # lane 0 reads the clock
         reach = max(address or 0 for address in pattern.access.addresses)
         assert reach + pattern.access.bytes_per_lane + 128 * UNROLLED <= SHARED_BYTES
     assert not any(pattern.access.pairs for pattern in patterns())
-    assert all(pattern.access.pairs for pattern in paired_patterns())
     names = [pattern.name for pattern in (*patterns(), *paired_patterns())]
     assert len(set(names)) == len(names)
+
+
+def unmerged(access: Access) -> int:
+    """The count without the rule: a matrix is never merged."""
+    return wavefronts(Access(access.addresses, access.bytes_per_lane, "matrix")).total
+
+
+def test_paired_patterns_tell_the_rule_from_its_neighbours() -> None:
+    """Other rules, each written out here, and each wrong on patterns that the rule has right."""
+    merging = [p for p in paired_patterns() if p.access.pairs and p.kernel.startswith("load")]
+    rest = [p for p in paired_patterns() if p not in merging]
+    never = [p for p in merging if unmerged(p.access) != p.by_hand]
+    halving = [p for p in merging if unmerged(p.access) / 2 != p.by_hand]
+    free_only = [
+        p
+        for p in merging
+        if p.by_hand > {8: 1, 16: 2}[p.access.bytes_per_lane] and unmerged(p.access) != p.by_hand
+    ]
+    assert len(never) == 18
+    assert len(halving) == 8
+    assert len(free_only) == 8
+    # Few enough words that merging the phases of these, too, would save a wavefront.
+    for pattern in rest:
+        words = {
+            address + byte
+            for address in pattern.access.addresses
+            if address is not None
+            for byte in range(0, pattern.access.bytes_per_lane, 4)
+        }
+        assert len(words) <= {8: 32, 16: 64}[pattern.access.bytes_per_lane], pattern.name
+        assert pattern.by_hand == unmerged(pattern.access)
 
 
 def test_cycles_between_rungs() -> None:

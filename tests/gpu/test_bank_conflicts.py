@@ -51,25 +51,13 @@ def test_a_conflict_of_n_ways_takes_n_times_as_long(
         assert upper / lower < 2.2
 
 
-@pytest.mark.parametrize("pattern", OTHERS, ids=lambda pattern: pattern.name)
+@pytest.mark.parametrize("pattern", [*OTHERS, *paired_patterns()], ids=lambda pattern: pattern.name)
 def test_the_count_is_what_the_device_takes(
     ladders: dict[str, list[float]], cycles: Callable[[Pattern], float], pattern: Pattern
 ) -> None:
-    assert not pattern.access.pairs
     ladder = ladders["store_4" if pattern.kernel.startswith("store") else "load_4"]
     took = cycles(pattern)
     measured = on_ladder(took, ladder)
     count = wavefronts(pattern.access).total
     print(f"{pattern.name}: counted {count}, {took:.2f} cycles, on the ladder {measured:.2f}")
     assert measured == pytest.approx(count, rel=0.1, abs=0.25)
-
-
-@pytest.mark.parametrize("pattern", paired_patterns(), ids=lambda pattern: pattern.name)
-def test_the_count_bounds_loads_of_lanes_in_pairs(
-    ladders: dict[str, list[float]], cycles: Callable[[Pattern], float], pattern: Pattern
-) -> None:
-    measured = on_ladder(cycles(pattern), ladders["load_4"])
-    count = wavefronts(pattern.access).total
-    print(f"{pattern.name}: at most {count}, on the ladder {measured:.2f}")
-    assert pattern.access.pairs
-    assert measured <= 1.1 * count + 0.25

@@ -73,6 +73,8 @@ def by_rank(columns: list[int], bytes_per_lane: int) -> int:
         return found
 
     lanes = {4: 5, 8: 4, 16: 3}[bytes_per_lane]
+    if bytes_per_lane > 4 and 0 in columns[:2]:
+        lanes += 1  # two phases at once
     inside = [1 << bit for bit in range((bytes_per_lane // 4).bit_length() - 1)]
     words = [column >> 2 for column in columns[:lanes]] + inside
     ways = 1 << rank(words) - rank([word & 31 for word in words])
@@ -83,6 +85,8 @@ def by_rank(columns: list[int], bytes_per_lane: int) -> int:
 def linear_patterns(draw: st.DrawFn) -> tuple[list[int], Access]:
     width = draw(st.sampled_from([4, 8, 16]))
     columns = [width * draw(st.integers(0, 4096 // width - 1)) for _ in range(5)]
+    for bit in draw(st.sets(st.integers(0, 4), max_size=2)):
+        columns[bit] = 0
     addresses = []
     for lane in range(32):
         address = 0
@@ -137,7 +141,7 @@ def test_reading_rows_and_columns_with_one_swizzle() -> None:
 
 def test_the_search_finds_the_hardware_swizzle_for_ldmatrix() -> None:
     reads = [
-        Access([128 * (lane % 16) + 16 * (lane // 16) + 32 * k for lane in range(32)], 16)
+        Access([128 * (lane % 16) + 16 * (lane // 16) + 32 * k for lane in range(32)], 16, "matrix")
         for k in range(4)
     ]
     found = search_swizzle(reads, window=2048)
@@ -183,6 +187,34 @@ def test_inactive_lanes_and_pairs() -> None:
     assert not Access([0] * 32, 4).pairs  # broadcast is in the rule already
 
 
+@pytest.mark.parametrize(
+    ("addresses", "width", "phases"),
+    [
+        ([0] * 32, 8, (1,)),
+        ([0] * 32, 16, (1, 1)),
+        # Two rows in the same banks, one in each phase: merged, they conflict.
+        ([128 * (n // 16) + n // 2 % 8 * 8 for n in range(32)], 8, (2,)),
+        # Two rows in each phase, in banks of its own: merged, they are as slow as one phase.
+        ([128 * (n // 8 % 2) + 32 * (n // 16) + n // 2 % 4 * 8 for n in range(32)], 8, (2,)),
+        ([128 * (n // 8 % 2) + n // 2 % 4 * 16 for n in range(32)], 16, (2, 2)),
+        # Lanes agree four apart, or with another partner in each half: nothing merges.
+        ([8 * (n % 4 + n // 8 * 4) for n in range(32)], 8, (1, 1)),
+        ([8 * (n // 2 if n < 16 else n % 2 + n // 4 * 2) for n in range(32)], 8, (1, 1)),
+        ([8 * (n // 2) if n < 31 else 0 for n in range(32)], 8, (1, 1)),
+        # An inactive lane agrees with any.
+        ([None if n % 2 else 8 * (n // 2) for n in range(32)], 8, (1,)),
+    ],
+)
+def test_phases_of_lanes_in_pairs_merge(
+    addresses: list[int | None], width: int, phases: tuple[int, ...]
+) -> None:
+    assert wavefronts(Access(addresses, width)).phases == phases
+    for instruction in ("store", "matrix"):
+        apart = Access(addresses, width, instruction)
+        assert len(wavefronts(apart).phases) == width // 4
+        assert apart.swizzled(Swizzle(2, 4, 3, unit=8)).instruction == instruction
+
+
 def test_fragments_of_the_accumulator() -> None:
     C = atom("mma.m16n8k16.bf16").operand("C").ownership
     plain = SharedTile(16, 32, 4, 128)
@@ -223,6 +255,11 @@ def test_accesses_that_do_not_exist(
         Access(addresses, width)
     assert refusal.value.witness == witness
     assert refusal.value.hint
+
+
+def test_an_instruction_that_is_none() -> None:
+    with pytest.raises(LayoutError, match="use one of load, store, matrix"):
+        Access([0], 4, "atomic")
 
 
 def test_swizzles_and_windows_that_do_not_fit() -> None:
