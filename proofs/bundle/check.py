@@ -171,9 +171,7 @@ def _ptx(
         return [], None
     try:
         text = bundle.text(path)
-        if f".target {architecture}\n" not in text:
-            return [Check(path, "target", FAILS, f"it is not for {architecture}")], None
-        validation = validate(text, effect, solve=solve)
+        validation = validate(text, effect, solve=solve, architecture=architecture)
     except TyloError as reason:
         return [Check(path, "PTX", FAILS, str(reason))], None
     outcome, counted = HOLDS, []
