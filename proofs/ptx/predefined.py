@@ -6,7 +6,7 @@ another to who knows the special register, so `parser` refuses it.
 >>> {"%tid", "%tid.x", "%clock64", "%pm3", "%envreg31", "WARP_SZ"} <= PREDEFINED
 True
 >>> VERSIONS[0], VERSIONS[-1]
-('2.3', '9.1')
+('2.3', '9.5')
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ PREDEFINED = frozenset(
 )
 """Identifiers that no text may declare (PTX ISA 4.4, 10)."""
 
-# The last minor version of each major one that has `.address_size` (PTX ISA 13).
-_LAST_MINORS = {2: 3, 3: 2, 4: 3, 5: 1, 6: 5, 7: 8, 8: 8, 9: 1}
+# The last minor version of each major one that has `.address_size` (PTX ISA 13; 9.5 is what NVRTC 13.5 writes).
+_LAST_MINORS = {2: 3, 3: 2, 4: 3, 5: 1, 6: 5, 7: 8, 8: 8, 9: 5}
 
 VERSIONS: tuple[str, ...] = tuple(
     f"{major}.{minor}"
