@@ -8,7 +8,8 @@ numbers all the way to a wrong coordinate.
 31
 >>> inside("lane", 32, 32)
 Traceback (most recent call last):
-tylo.layouts.errors.OwnershipError: lane 32 is out of range; lane runs from 0 to 31
+tylo.layouts.errors.OwnershipError: lane 32 is out of range (witness: {'lane': 32}); lane runs \
+from 0 to 31
 """
 
 from __future__ import annotations
@@ -35,9 +36,11 @@ def inside(label: str, index: Any, size: Integer) -> Any:
     else:
         raise OwnershipError(f"{label} {index!r} is no integer", hint="number from 0")
     if least < 0 or (isinstance(size, int) and most >= size):
+        outside = least if least < 0 else most
         raise OwnershipError(
-            f"{label} {least if least < 0 else most} is out of range",
+            f"{label} {outside} is out of range",
             hint=f"{label} runs from 0 to {size - 1}",
+            witness={label: outside},
         )
     return index
 

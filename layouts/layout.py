@@ -77,8 +77,13 @@ class Layout:
                 from tylo.layouts.symbolic.layout import symbolic
 
                 return symbolic(extents, strides)
-        if any(extent < 1 for extent in flatten(extents)):
-            raise LayoutError(f"shape {show(extents)} has an extent below 1")
+        for number, extent in enumerate(flatten(extents)):
+            if extent < 1:
+                raise LayoutError(
+                    f"shape {show(extents)} has an extent below 1",
+                    hint="leave a mode without elements out",
+                    witness=number,
+                )
         return trusted(extents, strides)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:

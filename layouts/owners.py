@@ -92,11 +92,12 @@ def _chain(
         for index, mode in enumerate(each.modes)
         if not _same(mode.steps[axis], 0) and not _same(mode.size, 1)
     ]
-    for _, _, mode in pending:
+    for source, index, mode in pending:
         if sum(not _same(step, 0) for step in mode.steps) > 1:
             raise OwnershipError(
                 f"a digit of size {mode.size} moves along several axes: {mode.steps}",
                 hint="only ownerships whose digits move along one axis each have a closed inverse",
+                witness={source.name: _weights(source)[index]},
             )
     ordered: list[tuple[Input, int, Mode]] = []
     reached: Integer = 1

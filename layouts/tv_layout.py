@@ -100,7 +100,9 @@ def _modes(size: int, stride: int, axes: Sequence[tuple[str, int]]) -> Iterator[
     """The digits, one axis at a time, of a digit that moves `stride` in column-major offsets."""
     if not isinstance(size, int) or not isinstance(stride, int) or stride < 0:
         raise OwnershipError(
-            f"a digit of size {size} and stride {stride}", hint="strides are numbers from 0"
+            f"a digit of size {size} and stride {stride}",
+            hint="strides are numbers from 0",
+            witness=stride,
         )
     below, steps = stride, []
     for _, extent in axes[:-1]:
@@ -122,6 +124,8 @@ def _modes(size: int, stride: int, axes: Sequence[tuple[str, int]]) -> Iterator[
             f"a digit of size {size} and stride {stride} does not move evenly along the axes "
             f"{dict(axes)}",
             hint="its steps must fill an axis before they move along the next",
+            # The digit's first step past an end.
+            witness=-(-extent // step),
         )
     yield Mode(fits, tuple(steps))
     yield from _modes(size // fits, stride * fits, axes)

@@ -97,7 +97,16 @@ def compose(first: LinearLayout, then: LinearLayout) -> LinearLayout:
     if first.out_dims != then.in_dims:
         columns = repacked(columns, first.out_dims, then.in_dims, "compose")
     after = then.columns
-    return packed(first.in_dims, then.out_dims, tuple([apply(after, column) for column in columns]))
+    images = []
+    for column in columns:
+        # `apply`, written out: with few columns its call would cost more than its work.
+        image = 0
+        while column:
+            top = column.bit_length() - 1
+            image ^= after[top]
+            column ^= 1 << top
+        images.append(image)
+    return packed(first.in_dims, then.out_dims, tuple(images))
 
 
 def repacked(columns: Sequence[int], given: Sizes, wanted: Sizes, rule: str) -> tuple[int, ...]:

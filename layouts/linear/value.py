@@ -100,17 +100,30 @@ class LinearLayout:
 
     def __call__(self, **inputs: int) -> dict[str, int]:
         """The output coordinate of an input coordinate; inputs left out are 0."""
-        packed, shift = 0, 0
+        columns, image, first, used = self.columns, 0, 0, 0
         for name, size in self.in_dims:
-            value = inputs.pop(name, 0)
-            if not 0 <= value < size:
-                raise LayoutError(f"{name} {value} is outside 0..{size - 1}", witness={name: value})
-            packed |= value << shift
-            shift += size.bit_length() - 1
-        if inputs:
-            raise LayoutError(f"no input dimension is named {next(iter(inputs))}", witness=inputs)
-        names = [name for name, _ in self.out_dims]
-        return dict(zip(names, self.unpacked(apply(self.columns, packed)), strict=True))
+            if name in inputs:
+                used += 1
+                value = inputs[name]
+                if not 0 <= value < size:
+                    raise LayoutError(
+                        f"{name} {value} is outside 0..{size - 1}", witness={name: value}
+                    )
+                bit = first
+                while value:
+                    if value & 1:
+                        image ^= columns[bit]
+                    value >>= 1
+                    bit += 1
+            first += size.bit_length() - 1
+        if used != len(inputs):
+            unknown = next(name for name in inputs if name not in dict(self.in_dims))
+            raise LayoutError(f"no input dimension is named {unknown}", witness=unknown)
+        outputs = {}
+        for name, size in self.out_dims:
+            outputs[name] = image & (size - 1)
+            image >>= size.bit_length() - 1
+        return outputs
 
     def __str__(self) -> str:
         ins = ",".join(
@@ -137,7 +150,9 @@ def _fill(layout: LinearLayout, ins: Sizes, outs: Sizes, columns: tuple[int, ...
 def packed(ins: Sizes, outs: Sizes, columns: tuple[int, ...]) -> LinearLayout:
     """A linear layout of parts known to fit: no checks."""
     layout = _new(LinearLayout)
-    _fill(layout, ins, outs, columns)
+    _set_ins(layout, ins)
+    _set_outs(layout, outs)
+    _set_columns(layout, columns)
     return layout
 
 

@@ -115,10 +115,14 @@ def symbolic(shape: IntTuple, stride: IntTuple, conditions: Iterable[Condition] 
     needed = dict.fromkeys(conditions)
     for entry in (*extents, *strides):
         needed.update(dict.fromkeys(_integral(entry)))
-    for extent in extents:
+    for number, extent in enumerate(extents):
         if isinstance(extent, int):
             if extent < 1:
-                raise LayoutError(f"shape {show(shape)} has an extent below 1")
+                raise LayoutError(
+                    f"shape {show(shape)} has an extent below 1",
+                    hint="leave a mode without elements out",
+                    witness=number,
+                )
         elif not any(condition.right == extent for condition in needed):
             needed.update(dict.fromkeys(_at_least_one(extent)))
     shape, stride = unflatten(extents, shape), unflatten(strides, stride)

@@ -93,6 +93,12 @@ def test_what_is_no_layout(shape: object, stride: object, message: str) -> None:
         Layout(shape, stride)
 
 
+def test_an_extent_below_1_is_named_by_its_place() -> None:
+    with pytest.raises(LayoutError, match="extent below 1") as refused:
+        Layout((4, (2, 0)))
+    assert refused.value.witness == 2
+
+
 def test_a_layout_is_frozen_and_not_its_tuple() -> None:
     layout = Layout((4, 2))
     with pytest.raises(AttributeError, match="frozen"):

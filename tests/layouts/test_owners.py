@@ -93,8 +93,8 @@ def test_numpy_coordinates_give_plain_integers() -> None:
 @pytest.mark.parametrize(
     ("coordinate", "reason"),
     [
-        ((16, 0), "m 16 is out of range; m runs from 0 to 15"),
-        ((0, 8), "n 8 is out of range; n runs from 0 to 7"),
+        ((16, 0), "m 16 is out of range (witness: {'m': 16}); m runs from 0 to 15"),
+        ((0, 8), "n 8 is out of range (witness: {'n': 8}); n runs from 0 to 7"),
         ((-1, 0), "m -1 is out of range"),
         ((0,), "(0,) has 1 entries; give one per axis: m, n"),
         ((0, 0, 0), "has 3 entries"),
@@ -154,8 +154,9 @@ def test_no_closed_inverse_of_a_diagonal() -> None:
             ),
         ),
     )
-    with pytest.raises(OwnershipError, match="moves along several axes"):
+    with pytest.raises(OwnershipError, match="moves along several axes") as refused:
         owners(tilted, 1, 1)
+    assert refused.value.witness == {"value": 1}
 
 
 def test_symbolic_sizes_have_an_inverse_and_no_list_of_owners() -> None:

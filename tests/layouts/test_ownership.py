@@ -109,9 +109,9 @@ def test_narrow_arrays_do_not_wrap_around():
 @pytest.mark.parametrize(
     ("indices", "reason"),
     [
-        ({"lane": 32}, "lane 32 is out of range; lane runs from 0 to 31"),
+        ({"lane": 32}, "lane 32 is out of range (witness: {'lane': 32}); lane runs from 0 to 31"),
         ({"lane": -1}, "lane -1 is out of range"),
-        ({"value": 4}, "value 4 is out of range; value runs from 0 to 3"),
+        ({"value": 4}, "value 4 is out of range (witness: {'value': 4}); value runs from 0 to 3"),
         ({"lane": 1.0}, "lane 1.0 is no integer"),
         ({"lane": True}, "lane True is no integer"),
         ({"lane": "3"}, "lane '3' is no integer"),
@@ -163,7 +163,9 @@ def test_negative_indices_into_a_symbolic_size():
     )
     assert tall.symbols == ("M",)
     assert tall(repeat=7) == (7,)
-    with pytest.raises(OwnershipError, match="repeat -1 is out of range; repeat runs from 0 to M"):
+    with pytest.raises(
+        OwnershipError, match=r"repeat -1 is out of range .*; repeat runs from 0 to M"
+    ):
         tall(repeat=-1)
 
 
