@@ -58,7 +58,9 @@ def launch(
 
     With a `seed`, warps run one at a time under a random schedule and asynchronous copies complete
     at random times; without one, all warps run together. `shared_bytes` is the dynamic shared
-    memory. `progress` is called with the blocks done and the blocks in all.
+    memory. Variables of the module hold their initial values at the start of every launch, and
+    what a kernel leaves in them is lost. `progress` is called with the blocks done and the blocks
+    in all.
 
     >>> import numpy as np
     >>> ptx = '''.version 8.8 .target sm_90a .address_size 64
@@ -94,17 +96,19 @@ warp 0, lane 4, address 0x10000000010: global memory: outside of x [0x1000000000
             hint="use at least one block and 1 to 1024 threads",
         )
     regions, parameters = _bind(entry, arguments)
-    generator = np.random.default_rng(seed)
-    static = (*module.variables, *entry.variables)
+    variables = (*module.variables, *entry.variables)
+    initialised, addresses = _initialised(variables, len(regions))
+    generator = np.random.default_rng(0 if seed is None else seed)
     instructions, approximate = 0, set()
     wave = max(1, _WAVE_WARPS // warps)
     for first in range(0, total, wave):
         blocks = min(wave, total - first)
         registers = _registers(entry, extents, first, blocks, warps, generator)
-        symbols, sizes = _place(static, shared_bytes)
+        symbols, sizes = _place(variables, shared_bytes)
         pitches = {space: -(-size // 16) * 16 + 16 for space, size in sizes.items()}
         spaces = {
-            "global": Space("global", [region for region, _ in regions]),
+            "global": Space("global", [region for region, _ in regions] + initialised["global"]),
+            "const": Space("const", initialised["const"]),
             "shared": Space("shared", [allocate("shared", 0, blocks * pitches["shared"])]),
             "local": Space("local", [allocate("local", 0, blocks * warps * 32 * pitches["local"])]),
         }
@@ -125,9 +129,9 @@ warp 0, lane 4, address 0x10000000010: global memory: outside of x [0x1000000000
             generator,
             np.zeros((blocks * warps, 32), np.int64),
         )
-        decoder = Decoder(entry, registers, symbols, parameters)
+        decoder = Decoder(entry, registers, {**addresses, **symbols}, parameters)
         machine = Lockstep(state, entry, decoder.steps(), random=seed is not None)
-        machine.live &= registers["%inside"]
+        machine.live &= registers["'inside"]
         machine.run()
         instructions += machine.executed
         approximate |= state.approximate
@@ -175,16 +179,34 @@ def _bind(
     return regions, values
 
 
+def _initialised(
+    variables: Sequence[Variable], arguments: int
+) -> tuple[dict[str, list[Region]], dict[str, int]]:
+    """Global and constant variables: their regions by space, and their addresses.
+
+    They lie behind the arrays that are arguments, far enough apart to tell them by address.
+    """
+    regions: dict[str, list[Region]] = {"global": [], "const": []}
+    addresses: dict[str, int] = {}
+    for variable in variables:
+        if variable.space in regions:
+            base = (arguments + len(addresses) + 1) * _GLOBAL_STEP
+            content = variable.initial or bytes(variable.size)
+            writable = variable.space == "global"
+            regions[variable.space].append(
+                allocate(variable.name, base, content, writable=writable)
+            )
+            addresses[variable.name] = base
+    return regions, addresses
+
+
 def _place(variables: Sequence[Variable], dynamic: int) -> tuple[dict[str, int], dict[str, int]]:
     """Addresses of shared and local variables, and the bytes each space needs."""
     sizes = {"shared": 0, "local": 0}
     symbols: dict[str, int] = {}
     for variable in sorted(variables, key=lambda variable: variable.count == 0):
         if variable.space not in sizes:
-            raise LaunchError(
-                f"variable {variable.name} lies in .{variable.space}",
-                hint="the machine places shared and local variables",
-            )
+            continue
         start = -(-sizes[variable.space] // variable.alignment) * variable.alignment
         symbols[variable.name] = start
         sizes[variable.space] = start + variable.size
@@ -244,5 +266,5 @@ def _registers(
         "ge": ~((1 << lane) - 1) & 0xFFFFFFFF,
     }.items():
         registers[f"%lanemask_{order}"] = full(bits)
-    registers["%inside"] = full(thread < int(np.prod(block))) == 1
+    registers["'inside"] = full(thread < int(np.prod(block))) == 1
     return registers
