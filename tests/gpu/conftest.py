@@ -5,7 +5,6 @@ Tests that need a device are marked `gpu` and skip, visibly and here alone, wher
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,9 +24,6 @@ from tylo.proofs.ptx.machine.launch import Unwritten, launch
 from tylo.proofs.specifications.pack_operand_a import ENTRY, PackTile
 
 NO_DEVICE = ("cannot be loaded", "CUDA_ERROR_NO_DEVICE")
-# A table of initialised bytes, as NVRTC writes `__device__ const` arrays.
-TABLE = re.compile(r"^\.global \.align \d+ \.b8 (\w+)\[(\d+)\] = \{([^}]*)\};\n", re.MULTILINE)
-
 RunTest = Callable[[CudaTest], Any]
 
 
@@ -72,23 +68,9 @@ def run_cuda_test(request: pytest.FixtureRequest) -> RunTest:
 
 
 def run_on_machine(test: CudaTest) -> Any:
-    """The machine has no initialised global memory: tables become parameters of the kernel."""
     ptx = compile(test.source, "sm_80", kernels=[test.entry], name=test.name).ptx
-    tables = {
-        label: numpy.array(
-            [int(byte) for byte in content.split(",")] + [0] * int(size), numpy.uint8
-        )[: int(size)]
-        for label, size, content in TABLE.findall(ptx)
-    }
-    first = f"{test.entry}_param_0\n)"
-    assert tables
-    assert ptx.count(first) == 1
-    more = "".join(f",\n.param .u64 {label}" for label in tables)
-    ptx = TABLE.sub("", ptx).replace(first, f"{test.entry}_param_0{more}\n)")
-    address = re.compile(rf"mov\.u64\s+(%rd\d+), ({'|'.join(tables)});")
-    ptx = address.sub(r"ld.param.u64 \1, [\2];", ptx)
     result = numpy.full(test.result_words, 0xFFFFFFFF, numpy.uint32)
-    launch(ptx, test.entry, 1, test.threads, [Unwritten(result), *tables.values()], seed=3)
+    launch(ptx, test.entry, 1, test.threads, [Unwritten(result)], seed=3)
     return result
 
 

@@ -36,6 +36,7 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
     {
         "parameter": accesses.parameter,
         "load": accesses.load,
+        "load constant": accesses.load,
         "store": accesses.store,
         "atomic": accesses.atomic,
         "fence": _fence,

@@ -27,6 +27,7 @@ _LANE = np.arange(32)
 _GROUP, _MEMBER = _LANE // 4, _LANE % 4
 
 
+@np.errstate(all="ignore")  # NaN and infinity are operands like any other
 def multiply(state: State, step: Step, rows: Any, mask: Any) -> None:
     """`mma.sync`."""
     _whole_warps(state, step, rows, mask)
@@ -99,16 +100,14 @@ def _rounded(total: Any, result: str) -> list[Any]:
     """The registers of D."""
     match result:
         case "f32":
-            with np.errstate(over="ignore", invalid="ignore"):
-                single = total.astype(np.float32)
+            single = total.astype(np.float32)
             bits = np.where(np.isnan(single), 0x7FFFFFFF, single.view(np.uint32))
             return [bits[..., index].astype(np.uint64) for index in range(4)]
         case "s32":
             bits = total.astype(np.int64).astype(np.uint64) & np.uint64(0xFFFFFFFF)
             return [bits[..., index] for index in range(4)]
         case _:
-            with np.errstate(over="ignore", invalid="ignore"):
-                half = total.astype(np.float16)
+            half = total.astype(np.float16)
             bits = np.where(np.isnan(half), 0x7FFF, half.view(np.uint16)).astype(np.uint64)
             return [bits[..., 2 * r] | bits[..., 2 * r + 1] << np.uint64(16) for r in range(2)]
 

@@ -86,7 +86,7 @@ class State:
             space = self._window(step, addresses, warps, lanes)
             addresses = addresses - np.uint64(WINDOWS[space])
         space = space.removesuffix("::cta")
-        if space == "global":
+        if space in ("global", "const"):
             return self.spaces[space], addresses
         size_of, pitch = (
             (self.shared_size, self.shared_pitch)

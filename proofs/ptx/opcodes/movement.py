@@ -99,6 +99,13 @@ MEMORY = (
         _LOADS,
         action="load",
     ),
+    # What lies in `.const` is no input that an effect knows: an action of its own.
+    Opcode(
+        "ld{.weak}.space{.cop}{.vec}.type  d~*, [a]",
+        "9.7.9.8",
+        {**_LOADS, "space": ("const",)},
+        action="load constant",
+    ),
     Opcode("st{.weak}{.space}{.cop}{.vec}.type  [a], b~*", "9.7.9.11", _STORES, action="store"),
 )
 
