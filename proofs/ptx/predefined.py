@@ -37,7 +37,8 @@ PREDEFINED = frozenset(
 )
 """Identifiers that no text may declare (PTX ISA 4.4, 10)."""
 
-# The last minor version of each major one that has `.address_size` (PTX ISA 13; 9.5 is what NVRTC 13.5 writes).
+# The last minor version of each major one that has `.address_size` (PTX ISA 13; NVRTC 13.5
+# writes 9.5).
 _LAST_MINORS = {2: 3, 3: 2, 4: 3, 5: 1, 6: 5, 7: 8, 8: 8, 9: 5}
 
 VERSIONS: tuple[str, ...] = tuple(
