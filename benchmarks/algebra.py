@@ -1,6 +1,8 @@
 """Tylo's layout algebra beside its peers, in one process.
 
-    PYTHONPATH=/path/to/cutlass/python:/path/to/peers python benchmarks/algebra.py
+    pip install -e '.[benchmark]'
+    git clone --depth 1 https://github.com/NVIDIA/cutlass   # pycute is on no package index
+    PYTHONPATH=cutlass/python python benchmarks/algebra.py
 
 Every call gets an operand that no library has seen before, so that a memoised answer never counts.
 Operands are accepted by all libraries present; Tylo's checks are on. For each operation and number

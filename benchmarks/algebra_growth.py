@@ -1,11 +1,12 @@
 """How the algebra's cost grows with the number of modes, and with how deep they nest.
 
-    PYTHONPATH=/path/to/cutlass/python:/path/to/peers python benchmarks/algebra_growth.py
+    PYTHONPATH=cutlass/python python benchmarks/algebra_growth.py
 
 Operands, peers and clock are those of `algebra.py`: fresh operands for every call, the best of
 several rounds, microseconds. The first table has flat layouts of 1 to 64 modes. In the second a
 layout of 32 modes nests 1 to 32 deep, `(2,(4,(8,..)))`: the same function at every depth. A dash
-means that nothing was found which all libraries accept.
+means that nothing was found which all libraries accept. `--plot docs` writes both tables as
+`algebra-modes.svg` and `algebra-depth.svg` there.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from __future__ import annotations
 import argparse
 import math
 import random
+from pathlib import Path
 from typing import Any
 
 from algebra import Modes, Peer, accepted, called, cases, found_peers, timed
+from growth_plot import plotted
 
 OPERATIONS = (
     "coalesce",
@@ -83,10 +86,26 @@ def print_table(head: str, sizes: tuple[int, ...], rows: dict[str, list[dict[str
             print(f"| {operation}, {name} | " + " | ".join(shown) + " |", flush=True)
 
 
+def write_plot(
+    file: Path, title: str, head: str, sizes: tuple[int, ...], rows: dict[str, list[Any]]
+) -> None:
+    panels = {
+        operation: {
+            name: [
+                (size, best[name]) for size, best in zip(sizes, found, strict=True) if name in best
+            ]
+            for name in dict.fromkeys(name for best in found for name in best)
+        }
+        for operation, found in rows.items()
+    }
+    file.write_text(plotted(title, head, panels))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--calls", type=int, default=20, help="distinct operands in a round")
     parser.add_argument("--rounds", type=int, default=5, help="rounds; the best counts")
+    parser.add_argument("--plot", type=Path, help="write the tables as SVG into this folder")
     options = parser.parse_args()
     peers = found_peers()
 
@@ -98,6 +117,10 @@ def main() -> None:
     print_table("modes", MODES, flat)
     deep = {each: [measure(each, LEAVES, depth) for depth in DEPTHS] for each in OPERATIONS}
     print_table("depth", DEPTHS, deep)
+    if options.plot:
+        write_plot(options.plot / "algebra-modes.svg", "Flat layouts", "modes", MODES, flat)
+        deeper = f"{LEAVES} modes, nested"
+        write_plot(options.plot / "algebra-depth.svg", deeper, "depth", DEPTHS, deep)
 
 
 if __name__ == "__main__":

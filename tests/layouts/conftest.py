@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import is_hypothesis_test, settings
 
-EXAMPLES, NIGHTLY_EXAMPLES = 300, 10_000
+EXAMPLES, NIGHTLY_EXAMPLES = 300, 3_000
 
 
 def is_nightly(config: pytest.Config) -> bool:
