@@ -107,6 +107,11 @@ class Device:
         with reported(f"loading machine code for {target.name}"):
             return Module(self, self.core.ObjectCode.from_cubin(cubin))
 
+    def load_ptx(self, ptx: str) -> Module:
+        """Load PTX, which the driver assembles for this device."""
+        with reported("assembling PTX"):
+            return Module(self, self.core.ObjectCode.from_ptx(ptx.encode()))
+
     def info(self) -> DeviceInfo:
         version = int(checked(self.driver, "cuDriverGetVersion"))
         return DeviceInfo(
@@ -118,7 +123,7 @@ class Device:
 
 
 class Module:
-    """Machine code on a device; `Device.load` makes it."""
+    """Machine code on a device; `Device.load` and `Device.load_ptx` make it."""
 
     def __init__(self, device: Device, code: Any) -> None:
         self._device = device
