@@ -1,17 +1,19 @@
-"""Running a bundle on a device: its kernel against the oracle, and its generated tests.
+"""Running a bundle: its kernel against the oracle, and its generated tests.
 
     report = run_bundle("out/pack")
     assert report.passed, report.summary()
 
-The machine code is the bundle's own; the tests are compiled from the bundle's text by the compiler
-at hand. Every output is poisoned before a launch, so that what a kernel forgets to write is found.
+On a device the machine code is the bundle's own, and without one its PTX, run by
+`tylo.proofs.ptx.machine`; the tests are compiled from the bundle's text by the compiler at hand.
+Every output is poisoned before a launch, so that what a kernel forgets to write is found.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +23,15 @@ from tylo.codegen.cache import compile_cached
 from tylo.codegen.launch import Device, DeviceInfo, Input, Module, Output
 from tylo.codegen.pack_operand_a.cuda_test_data import float32_words
 from tylo.codegen.pack_operand_a.cuda_tests import RESULT_WORDS
+from tylo.codegen.run_cpu import (
+    MachineModule,
+    Progress,
+    machine_architecture,
+    machine_info,
+    schedules,
+)
 from tylo.layouts.errors import GenerationError, LaunchError
-from tylo.proofs.bundle import Bundle, GeneratedTest, read_bundle
+from tylo.proofs.bundle import KERNEL, Bundle, GeneratedTest, read_bundle
 from tylo.proofs.specifications import pack_tile
 from tylo.proofs.specifications.pack_operand_a import ENTRY
 
@@ -73,26 +82,32 @@ class RunReport:
 
     def summary(self) -> str:
         """A line for the device and one per kernel."""
-        head = (
-            f"{self.specification} for {self.architecture} on {self.device.name}, "
-            f"driver {self.device.driver_version}"
-        )
+        head = f"{self.specification} for {self.architecture} on {self.device.name}"
+        if self.device.driver_version:
+            head += f", driver {self.device.driver_version}"
         return "\n".join([head, *(str(result) for result in self.results)])
 
 
-def run_bundle(path: str | os.PathLike[str], *, device: str = "gpu") -> RunReport:
+def run_bundle(
+    path: str | os.PathLike[str],
+    *,
+    device: str = "gpu",
+    seeds: int = 3,
+    progress: Progress | None = None,
+) -> RunReport:
     """Run the kernel and the generated tests of the bundle in `path`.
+
+    On the ``"cpu"`` machine each runs under `seeds` random schedules of its warps, and `progress`
+    is told how many runs are done, and of how many.
 
     Raises `BundleError` for a folder that is not the bundle its manifest says, `GenerationError`
     for a device or a specification that nothing here runs, and `LaunchError` where there is no
     device or the bundle holds no machine code for it.
     """
+    if device == "cpu":
+        return run_on_machine(read_bundle(path), seeds=seeds, progress=progress)
     if device != "gpu":
-        raise GenerationError(
-            f"no device {device!r}"
-            + (": a CPU machine is not there yet" if device == "cpu" else ""),
-            hint="use device='gpu'",
-        )
+        raise GenerationError(f"no device {device!r}", hint="use device='gpu' or device='cpu'")
     bundle = read_bundle(path)
     return run_on(Device(), bundle)
 
@@ -100,12 +115,7 @@ def run_bundle(path: str | os.PathLike[str], *, device: str = "gpu") -> RunRepor
 def run_on(device: Device, bundle: Bundle) -> RunReport:
     """Run a bundle that was read already, on a device that is open already."""
     manifest = bundle.manifest
-    runner = _RUNNERS.get(manifest.specification)
-    if runner is None:
-        raise GenerationError(
-            f"nothing here runs {manifest.specification!r}",
-            hint=f"bundles that run: {', '.join(_RUNNERS)}",
-        )
+    runner = _runner(manifest.specification)
     architecture = chosen_architecture(manifest.architectures, device.capability)
     module = device.load(bundle.files[f"cubin/{architecture}.cubin"], architecture)
     results = [runner(module, manifest.parameters)]
@@ -118,6 +128,76 @@ def run_on(device: Device, bundle: Bundle) -> RunReport:
         device=device.info(),
         results=tuple(results),
     )
+
+
+def run_on_machine(
+    bundle: Bundle, *, seeds: int = 3, progress: Progress | None = None
+) -> RunReport:
+    """Run a bundle that was read already on the machine that needs no device.
+
+    A kernel's result is that of its first schedule that fails, or of the first one.
+    """
+    manifest = bundle.manifest
+    runner = _runner(manifest.specification)
+    architecture = machine_architecture(manifest.architectures)
+    order = list(schedules(seeds))
+    runs = len(order) * (1 + len(manifest.tests))
+    done = 0
+
+    def worst(ptx: str, name: str, run: Callable[[MachineModule], RunResult]) -> RunResult:
+        nonlocal done
+        results = []
+        for seed in order:
+            results.append(_one_schedule(MachineModule(ptx, seed), name, run))
+            done += 1
+            if progress is not None:
+                progress(done, runs)
+        return next((each for each in results if not each.passed), results[0])
+
+    results = [
+        worst(
+            bundle.text(f"ptx/{architecture}.ptx"),
+            KERNEL,
+            lambda module: runner(module, manifest.parameters),
+        )
+    ]
+    for test in manifest.tests:
+        _require_result_words(test)
+        compiled = compile_cached(
+            bundle.text(test.file), architecture, kernels=[test.entry], name=test.file
+        )
+        results.append(worst(compiled.ptx, test.file, partial(_test_result, test=test)))
+    return RunReport(
+        specification=manifest.specification,
+        parameters=manifest.parameters,
+        architecture=architecture,
+        device=machine_info(architecture),
+        results=tuple(results),
+    )
+
+
+def _one_schedule(
+    module: MachineModule, name: str, run: Callable[[MachineModule], RunResult]
+) -> RunResult:
+    """A result that says under which schedule it failed; a fault of the kernel is a failure."""
+    from tylo.proofs.ptx.machine.faults import MachineFault
+
+    try:
+        result = run(module)
+    except MachineFault as fault:
+        result = RunResult(name, 0, 0, 1, str(fault))
+    if result.passed:
+        return result
+    return replace(result, first_failure=f"schedule {module.seed}: {result.first_failure}")
+
+
+def _runner(specification: str) -> Callable[..., RunResult]:
+    if specification not in _RUNNERS:
+        raise GenerationError(
+            f"nothing here runs {specification!r}",
+            hint=f"bundles that run: {', '.join(_RUNNERS)}",
+        )
+    return _RUNNERS[specification]
 
 
 def chosen_architecture(architectures: tuple[str, ...], capability: tuple[int, int]) -> str:
@@ -142,15 +222,22 @@ def chosen_architecture(architectures: tuple[str, ...], capability: tuple[int, i
 
 def run_test(device: Device, source: str, test: GeneratedTest, architecture: str) -> RunResult:
     """Compile and run one self-checking kernel; it passes by its own count and no other way."""
-    import numpy
+    _require_result_words(test)
+    compiled = compile_cached(source, architecture, kernels=[test.entry], name=test.file)
+    return _test_result(device.load(compiled.cubin, architecture), test)
 
+
+def _require_result_words(test: GeneratedTest) -> None:
     if test.result_words != RESULT_WORDS:
         raise GenerationError(
             f"{test.file} states {test.result_words} result words",
             hint=f"this version reads results of {RESULT_WORDS} words",
         )
-    compiled = compile_cached(source, architecture, kernels=[test.entry], name=test.file)
-    module = device.load(compiled.cubin, architecture)
+
+
+def _test_result(module: Module | MachineModule, test: GeneratedTest) -> RunResult:
+    import numpy
+
     (result,) = module.launch(
         test.entry,
         grid=1,
@@ -164,7 +251,9 @@ def run_test(device: Device, source: str, test: GeneratedTest, architecture: str
     return RunResult(test.file, test.checks, checks, failures, failure if failures else "")
 
 
-def _run_pack_operand_a(module: Module, parameters: Mapping[str, int | str]) -> RunResult:
+def _run_pack_operand_a(
+    module: Module | MachineModule, parameters: Mapping[str, int | str]
+) -> RunResult:
     import numpy
 
     tile = pack_tile(parameters)
@@ -194,9 +283,9 @@ def compared(expected: NDArray[Any], packed: NDArray[Any], dtype: str) -> RunRes
             f"block {block}, row {row}, column {column}: "
             f"expected {int(expected[at]):#x}, found {int(found[at]):#x}"
         )
-    return RunResult("kernel.cu", expected.size, found.size, len(wrong), failure)
+    return RunResult(KERNEL, expected.size, found.size, len(wrong), failure)
 
 
-_RUNNERS: Mapping[str, Callable[[Module, Mapping[str, int | str]], RunResult]] = MappingProxyType(
+_RUNNERS: Mapping[str, Callable[[Any, Mapping[str, int | str]], RunResult]] = MappingProxyType(
     {"pack_operand_a": _run_pack_operand_a}
 )

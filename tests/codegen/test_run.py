@@ -148,10 +148,9 @@ def test_poison_fails_and_a_nan_may_have_any_payload() -> None:
     assert compared(expected, poison, "f16").failures == 512 - nan
 
 
-@pytest.mark.parametrize("device", ["cpu", "tpu"])
-def test_other_devices_are_refused(tmp_path: Path, device: str) -> None:
-    with pytest.raises(GenerationError, match=f"no device '{device}'"):
-        run_bundle(tmp_path, device=device)
+def test_other_devices_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(GenerationError, match="no device 'tpu'"):
+        run_bundle(tmp_path, device="tpu")
 
 
 def test_a_folder_without_a_manifest_is_no_bundle(tmp_path: Path) -> None:

@@ -28,7 +28,8 @@ _WAVE_WARPS = 1024  # resident warps, so that arrays stay in cache and shadows i
 
 @dataclass(frozen=True, eq=False)
 class Unwritten:
-    """An output array: what it holds before the launch must not be read."""
+    """An output array: what it holds before the launch must not be read, and stays where nothing
+    is written."""
 
     array: Any
 
@@ -169,7 +170,9 @@ def _bind(
                 )
             content = array.nbytes if isinstance(argument, Unwritten) else array.tobytes()
             base = (len(regions) + 1) * _GLOBAL_STEP
-            regions.append((allocate(parameter.name, base, content), array))
+            region = allocate(parameter.name, base, content)
+            region.data[: region.size] = np.frombuffer(array.tobytes(), np.uint8)
+            regions.append((region, array))
             values[parameter.name] = base, width
         elif parameter.type in ("f32", "f64"):
             number = np.float32 if width == 32 else np.float64

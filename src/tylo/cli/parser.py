@@ -83,9 +83,21 @@ def build_parser() -> argparse.ArgumentParser:
     )
     _json_option(report)
 
-    run = commands.add_parser("run", help="run a bundle and its generated tests on a device")
+    run = commands.add_parser("run", help="run a bundle and its generated tests")
     run.add_argument("bundle", metavar="BUNDLE")
-    run.add_argument("--device", default="gpu", choices=("gpu", "cpu"))
+    run.add_argument(
+        "--device",
+        default="gpu",
+        choices=("gpu", "cpu"),
+        help="a GPU, or a machine that runs the PTX without one",
+    )
+    run.add_argument(
+        "--seeds",
+        type=int,
+        default=3,
+        metavar="N",
+        help="random schedules of the warps to run under, with --device cpu",
+    )
     _json_option(run)
     return parser
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import asdict
 
 from tylo.cli.output import print_json
@@ -12,8 +13,13 @@ SCHEMA = "tylo.run/1"
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run on the device; 1 if anything differs from what the oracle says."""
-    report = run_bundle(options.bundle, device=options.device)
+    """Run on a device or the machine in its place; 1 if anything differs from the oracle."""
+    report = run_bundle(
+        options.bundle,
+        device=options.device,
+        seeds=options.seeds,
+        progress=_progress if sys.stderr.isatty() else None,
+    )
     if options.json:
         print_json(
             {
@@ -28,3 +34,12 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(report.summary())
     return 0 if report.passed else 1
+
+
+def _progress(done: int, total: int) -> None:
+    """A bar that is wiped once all is done."""
+    width = 30
+    bar = ("#" * (width * done // total)).ljust(width, ".")
+    line = f"{bar} {done} of {total} runs"
+    sys.stderr.write(f"\r{line}" if done < total else "\r" + " " * len(line) + "\r")
+    sys.stderr.flush()
