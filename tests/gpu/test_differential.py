@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tylo.codegen.nvrtc import compile
 from tylo.codegen.pack_operand_a.cuda_test_data import float32_words
 from tylo.codegen.pack_operand_a.cuda_tests import cuda_tests
 from tylo.codegen.pack_operand_a.source import kernel_source
+from tylo.layouts.errors import LaunchError
 from tylo.proofs.ptx.machine.arrays import Arrays
 from tylo.proofs.ptx.machine.floats import approximate
 from tylo.proofs.ptx.machine.launch import launch
@@ -204,15 +206,20 @@ def test_random_programs(device: Device, random_programs: list[Program]) -> None
     assert not told, "\n".join([f"{len(told)} disagreements: {dict(kinds)}", *told[:60]])
 
 
-def examples() -> dict[str, str]:
-    """The machine's own example kernels."""
-    path = Path(__file__).parents[1] / "proofs" / "ptx" / "machine" / "conftest.py"
-    specification = importlib.util.spec_from_file_location("machine_examples", path)
+def machine_file(name: str) -> Any:
+    """A file of the machine's own tests, as a module."""
+    path = Path(__file__).parents[1] / "proofs" / "ptx" / "machine" / name
+    specification = importlib.util.spec_from_file_location(f"machine_{path.stem}", path)
     assert specification is not None
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
-    sources: dict[str, str] = module.SOURCES
+    return module
+
+
+def examples() -> dict[str, str]:
+    """The machine's own example kernels."""
+    sources: dict[str, str] = machine_file("conftest.py").SOURCES
     return sources
 
 
@@ -330,6 +337,47 @@ def test_pack_kernels_and_generated_tests(
             device, architecture, test.source, test.entry, 1, test.threads, [output]
         )
         assert found.tolist() == expected.tolist()
+
+
+def collectives(module: Any) -> dict[str, Callable[[], None]]:
+    """The value tests of votes, reductions and matrix instructions, each to be called."""
+    found = {}
+    for true in (0, 1, 1 << 31, 0xFFFFFFFF, 0xF0F0AA55):
+        found[f"votes {true:#x}"] = partial(module.test_votes, true, None)
+    for name in ("votes_of_some_lanes", "match", "elect", "movmatrix"):
+        found[name] = partial(getattr(module, f"test_{name}"), None)
+    for operation in module.REDUCTIONS:
+        found[f"redux {operation}"] = partial(module.test_redux, operation, None)
+    for count in (1, 2, 4):
+        for transposed in (False, True):
+            found[f"stmatrix x{count} {transposed}"] = partial(
+                module.test_stmatrix, count, transposed, None
+            )
+    for shape in module.SHAPES:
+        found["mma " + ".".join(shape)] = partial(module.test_mma, *shape)
+    return found
+
+
+@pytest.mark.gpu
+def test_collectives_have_the_same_values_on_a_device(device: Device) -> None:
+    """The machine's own value tests, with the device in the machine's place."""
+    module = machine_file("test_collectives.py")
+
+    def on_device(
+        text: str, entry: str, grid: int, threads: int, given: list[Any], seed: int | None
+    ) -> None:
+        x, y = given[0], given[1].array
+        output = Output(y.shape, y.dtype)
+        (y[...],) = device.load_ptx(text).launch(entry, grid, threads, [Input(x), output])
+
+    module.launch = on_device
+    wrong = []
+    for name, check in collectives(module).items():
+        try:
+            check()
+        except (AssertionError, LaunchError) as reason:
+            wrong.append(f"{name}: {str(reason)[:200]}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_every_example_has_arguments() -> None:
