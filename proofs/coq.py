@@ -134,13 +134,13 @@ class _Script:
 
     def goal(self, left: Integer, right: Integer) -> str:
         """Replace every division and exclusive or, innermost first, and compare polynomials."""
-        steps: dict[str, None] = {}
+        steps: list[str] = []
         self._rewrite(left, steps)
         self._rewrite(right, steps)
         lines = "\n".join([*steps, "Radix.arithmetic."])
         return "{ " + lines.replace("\n", "\n  ") + " }"
 
-    def _rewrite(self, term: Integer, steps: dict[str, None]) -> str:
+    def _rewrite(self, term: Integer, steps: list[str]) -> str:
         """The text of `term` once `steps` have replaced its divisions."""
         if not isinstance(term, Term):
             return _text(term)
@@ -158,17 +158,19 @@ class _Script:
             if term.operator == "div"
             else ("remainder", "mod", remainder, quotient)
         )
-        steps[
+        step = (
             f"replace ({left} {sign} {right}) with {result}\n"
-            f"  by (symmetry; apply Radix.{lemma} with {witness}; Radix.arithmetic)."
-        ] = None
+            f"  by (symmetry; apply Radix.{lemma} with {witness}; Radix.arithmetic)"
+        )
+        # A replacement inside may bring back a quotient that was replaced before.
+        steps.append(f"try ({step})." if f"{step}." in steps else f"{step}.")
         return result
 
     def _exclusive_or(
         self,
         texts: tuple[str, str],
         values: tuple[checker.Polynomial, checker.Polynomial],
-        steps: dict[str, None],
+        steps: list[str],
     ) -> str:
         """Bit by bit: both operands in Horner's form, then `Radix.exclusive_or` at each place."""
         result = self._show(self.domain.exclusive_or(*values))
@@ -211,10 +213,12 @@ class _Script:
             )
         script.append("rewrite ?Z.lxor_0_l, ?Z.lxor_0_r.\nRadix.arithmetic.")
         body = "\n".join(script).replace("\n", "\n    ")
-        steps[
+        known = (
             f"assert (Z.lxor {texts[0]} {texts[1]} = {result}) as xor'.\n"
             f"  {{ {body} }}\nrewrite xor'. clear xor'."
-        ] = None
+        )
+        if known not in steps:
+            steps.append(known)
         return result
 
     def _show(self, value: checker.Polynomial) -> str:

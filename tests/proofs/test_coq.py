@@ -14,6 +14,7 @@ from tylo.proofs.claims import Claim, Conjunct
 from tylo.proofs.coq import coq_file, theorem
 from tylo.proofs.coq_runner import check_with_coq, compile_coq
 from tylo.proofs.prover import require_proof
+from tylo.proofs.specifications import SHIPPED, specification
 
 THEORIES = sorted((Path(coq.__file__).parent / "theories").glob("*.v"))
 
@@ -109,3 +110,12 @@ def test_a_missing_coq_shows() -> None:
     verdict = compile_coq("", program="no-such-coqc")
     assert verdict.verdict == "missing"
     assert "not installed" in verdict.message
+
+
+@with_coq
+@pytest.mark.slow
+@pytest.mark.parametrize("label", [label for label in SHIPPED if label.startswith("adjacent")])
+def test_coq_accepts_the_shipped_theorem(label: str) -> None:
+    stated = specification(*SHIPPED[label])
+    found = check_with_coq([require_proof(claim) for claim in stated.claims])
+    assert found.verdict == "holds", found.message
