@@ -205,3 +205,20 @@ def test_extents_that_are_no_product_are_equal_as_they_are_written() -> None:
     size = name("M") + 1
     tall = Ownership.of(axes={"m": size}, values={"value": [(size, "m", 1)]}, threads={}, bits=32)
     assert inverse(tall, [name("m")]) == {"value": name("m")}
+
+
+def test_a_fault_after_a_symbolic_digit_leaves_it_open() -> None:
+    size = name("M")
+    gap = Ownership.of(
+        axes={"m": 9 * size}, values={"value": [(size, "m", 1), (2, "m", 5)]}, threads={}, bits=32
+    )
+    with pytest.raises(
+        OwnershipError, match="0 digits step by M along m: an element is unowned or"
+    ):
+        inverse(gap, [name("m")])
+
+
+def test_products_of_sums_are_equal_as_they_are_written() -> None:
+    size = 2 * (name("M") + 1)
+    tall = Ownership.of(axes={"m": size}, values={"value": [(size, "m", 1)]}, threads={}, bits=32)
+    assert inverse(tall, [name("m")]) == {"value": name("m")}
