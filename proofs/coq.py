@@ -213,12 +213,12 @@ class _Script:
             )
         script.append("rewrite ?Z.lxor_0_l, ?Z.lxor_0_r.\nRadix.arithmetic.")
         body = "\n".join(script).replace("\n", "\n    ")
-        known = (
+        step = (
             f"assert (Z.lxor {texts[0]} {texts[1]} = {result}) as xor'.\n"
             f"  {{ {body} }}\nrewrite xor'. clear xor'."
         )
-        if known not in steps:
-            steps.append(known)
+        if step not in steps:
+            steps.append(step)
         return result
 
     def _show(self, value: checker.Polynomial) -> str:

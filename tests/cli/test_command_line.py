@@ -70,6 +70,9 @@ MISTAKES = [
     (["query", ATOM, "--value", "4"], "value 4 is out of range"),
     (["query", ATOM, "--at", "16", "0"], "m 16 is out of range"),
     (["query", ATOM, "--k", "2"], "no k axis"),
+    (["query", ATOM, "--lane", "33", "--warps-n", "2"], "lane 33 is out of range"),
+    (["query", ATOM, "--warp", "1"], "warp 1 is out of range"),
+    (["query", ATOM, "--at", "9", "5", "--value", "2"], "one question at a time"),
     (["query", ATOM, "--m", "10000"], "a table of 32 threads by 40000 values"),
     (["prove", "adjacent_atoms", "-o", "/proc/x"], "cannot write"),
     (["query", ATOM, "--m", "0"], "repeats along m is 0"),
@@ -208,3 +211,28 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
         check=True,
     )
     assert done.stderr == ""
+
+
+def test_lanes_and_warps_of_a_tile(capsys: pytest.CaptureFixture[str]) -> None:
+    tile = ("--warps-n", "2", "--lane", "5")
+    assert run_json(capsys, "query", ATOM, *tile)["thread_numbers"] == [5, 37]
+    assert run_json(capsys, "query", ATOM, *tile, "--warp", "1")["thread_numbers"] == [37]
+
+
+def test_a_failed_check_fails_whoever_reads(tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text("{}")
+    for _ in range(3):
+        piped = f"set -o pipefail; '{sys.executable}' -m tylo check bad.json | true"
+        done = subprocess.run(
+            ["bash", "-c", piped], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
+    command = f"'{sys.executable}' -m tylo query {ATOM} > /dev/full"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "No space left" in done.stderr

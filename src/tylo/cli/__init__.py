@@ -19,11 +19,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     from importlib import import_module
 
+    from tylo.cli.output import patient_output
     from tylo.layouts.errors import TyloError, Undecided
 
     try:
         run = import_module(f"tylo.cli.{options.command}").run
-        return int(run(options))
+        with patient_output() as output:
+            code = int(run(options))
+        if output.failure:
+            print(f"tylo {options.command}: cannot write: {output.failure}", file=sys.stderr)
+            return code or BAD_INPUT
+        return code
     except Undecided as reason:
         print(f"tylo {options.command}: undecided: {reason}", file=sys.stderr)
         return UNDECIDED
@@ -32,7 +38,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return BAD_INPUT
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        # The reader went away (`tylo query ... | head`): nothing is wrong, and nobody is listening.
-        sys.stderr.close()
-        return DONE

@@ -59,12 +59,15 @@ def _bundle(path: str, rebuild: bool) -> Examined:
         failed = Check("files", "digest", FAILS, str(reason))
         return Examined(path, None, Checked(None, (failed,), ()))
     checked = check_bundle(bundle)
-    if not rebuild:
+    stated = checked.specification
+    if stated is None or stated.effect is None:
         return Examined(path, bundle, checked)
-    from tylo.codegen.rebuild import rebuild_checks
+    from tylo.codegen.rebuild import rebuild_checks, text_checks
 
     try:
-        again = tuple(rebuild_checks(bundle, checked))
+        again = tuple(text_checks(bundle, stated))
+        if rebuild:
+            again += tuple(rebuild_checks(bundle, checked))
     except TyloError as reason:
         again = (Check("kernel.cu", "regenerated", FAILS, str(reason)),)
     made = {check.subject for check in again}

@@ -32,6 +32,7 @@ def build_parser() -> argparse.ArgumentParser:
     query.add_argument("atom", help=_ATOM)
     query.add_argument("--operand", default="C", metavar="LETTER", help="A, B, C or D (default C)")
     query.add_argument("--lane", type=int, metavar="N", help="only this lane")
+    query.add_argument("--warp", type=int, metavar="N", help="only this warp")
     query.add_argument("--value", type=int, metavar="N", help="only this value")
     query.add_argument(
         "--at", type=int, nargs=2, metavar=("ROW", "COLUMN"), help="who holds this element"

@@ -9,6 +9,7 @@ from tylo.cli.drawing import drawing_form, drawn
 from tylo.cli.output import print_json
 from tylo.layouts.atoms import atom
 from tylo.layouts.errors import OwnershipError
+from tylo.layouts.indices import inside
 from tylo.layouts.owners import owners
 from tylo.layouts.ownership import Ownership
 from tylo.layouts.tiling import tile_operand
@@ -31,6 +32,11 @@ def run(options: argparse.Namespace) -> int:
         warps_n=options.warps_n,
     )
     _require_used(options, operand.letter, ownership)
+    if options.at is not None and not options.lane is options.warp is options.value is None:
+        raise OwnershipError(
+            "--at asks who holds an element, --lane, --warp and --value what a thread holds",
+            hint="ask one question at a time",
+        )
     threads, values = _chosen(ownership, options)
     if options.at is None and len(threads) * len(values) > _LARGEST_TABLE:
         raise OwnershipError(
@@ -38,9 +44,9 @@ def run(options: argparse.Namespace) -> int:
             hint="ask for one --lane, one --value or an element --at",
         )
     form = drawing_form(options)
-    if form and not options.lane is options.value is options.at is None:
+    if form and not options.lane is options.warp is options.value is options.at is None:
         raise OwnershipError(
-            "a drawing shows the whole operand", hint="leave out --lane, --value and --at"
+            "a drawing shows the whole operand", hint="leave out --lane, --warp, --value and --at"
         )
     drawing = drawn(ownership, form, options) if form else None
     data: dict[str, Any] = {
@@ -92,18 +98,18 @@ def _require_used(options: argparse.Namespace, letter: str, ownership: Ownership
 
 def _chosen(ownership: Ownership, options: argparse.Namespace) -> tuple[list[int], list[int]]:
     """The threads and value numbers that were asked for, all if none was."""
+    threads, values = ownership.thread_count, ownership.value_count
+    assert isinstance(threads, int)
+    assert isinstance(values, int)
     chosen = []
     for label, asked, count in (
-        ("lane", options.lane, ownership.thread_count),
-        ("value", options.value, ownership.value_count),
+        ("lane", options.lane, 32),
+        ("warp", options.warp, threads // 32),
+        ("value", options.value, values),
     ):
-        assert isinstance(count, int)
-        if asked is not None and not 0 <= asked < count:
-            raise OwnershipError(
-                f"{label} {asked} is out of range", hint=f"{label} runs from 0 to {count - 1}"
-            )
-        chosen.append(list(range(count)) if asked is None else [asked])
-    return chosen[0], chosen[1]
+        chosen.append(range(count) if asked is None else [inside(label, asked, count)])
+    lanes, warps, numbers = chosen
+    return [lane + 32 * warp for warp in warps for lane in lanes], list(numbers)
 
 
 def _owners(ownership: Ownership, at: list[int]) -> list[dict[str, int]]:
