@@ -26,6 +26,14 @@ from tylo.proofs.ptx.machine.state import State
 from tylo.proofs.ptx.program import Entry
 
 Action = Callable[[State, Step, Any, Any], None]
+Compute = Callable[[Any, Any], None]
+
+
+def _value(source: Any, rows: Any) -> Any:
+    """An operand: a vector, a constant of the syntax, or a register."""
+    if isinstance(source, list):
+        return [read(rows) for read in source]
+    return source if isinstance(source, int) else source(rows)
 
 
 def _fence(state: State, step: Step, rows: Any, mask: Any) -> None:
@@ -82,6 +90,7 @@ class Lockstep:
         # Lanes that wait for the other members of an instruction.
         self.parked = np.zeros((warps, 32), np.bool_)
         self.executed = 0
+        self.computes = [self._compute(step) for step in steps]
         targets = set(entry.labels.values())
         self.stop = [
             index in targets
@@ -147,29 +156,39 @@ class Lockstep:
                     return
                 rows, mask, taking = met
                 whole = bool(mask.all())
-            if action:
+            compute = self.computes[counter]
+            if compute is None:
                 ACTIONS[action](state, step, rows, taking)
             else:
-                self._compute(step, rows, taking)
+                compute(rows, taking)
             counter += 1
             first = False
         self._set(rows, mask, counter)
 
-    def _compute(self, step: Step, rows: Any, taking: Any) -> None:
-        semantics = step.form.opcode.semantics
-        assert semantics is not None
-        values = [
-            [read(rows) for read in source]
-            if isinstance(source, list)
-            else (source if isinstance(source, int) else source(rows))
-            for source in step.sources
-        ]
-        if approximate(step.form.mnemonic):
-            self.state.approximate.add(step.form.mnemonic)
-        result = semantics(self.state.domain, step.form, *values)
-        results = result if isinstance(result, list) else [result]
-        for target, value in zip(step.targets, results, strict=True):
-            self.state.write(target, rows, taking, value)
+    def _compute(self, step: Step) -> Compute | None:
+        """What an instruction without an action does, made ready; `None` for one with an action."""
+        semantics, form, state = step.form.opcode.semantics, step.form, self.state
+        if semantics is None:
+            return None
+        domain, open_result = state.domain, approximate(form.mnemonic)
+        sources, targets = step.sources, step.targets
+        plain = not any(isinstance(source, list | int) for source in sources)
+
+        def compute(rows: Any, taking: Any) -> None:
+            if plain:
+                values = [read(rows) for read in sources]
+            else:
+                values = [_value(source, rows) for source in sources]
+            if open_result:
+                state.approximate.add(form.mnemonic)
+            result = semantics(domain, form, *values)
+            if isinstance(result, list):
+                for target, value in zip(targets, result, strict=True):
+                    state.write(target, rows, taking, value)
+            else:
+                state.write(targets[0], rows, taking, result)
+
+        return compute
 
     def _set(self, rows: Any, mask: Any, counter: int) -> None:
         self.counter[rows] = np.where(mask, counter, self.counter[rows])

@@ -61,6 +61,8 @@ class State:
         register = self.registers[target.name]
         if mask is None:
             register[rows] = value
+        elif isinstance(rows, slice):
+            np.copyto(register[rows], value, where=mask)
         else:
             register[rows] = np.where(mask, value, register[rows])
 
