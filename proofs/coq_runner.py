@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tylo.proofs.certificate import Proof
@@ -52,10 +54,11 @@ def compile_coq(
     version = subprocess.run(
         [path, "--print-version"], capture_output=True, text=True, timeout=60, check=False
     ).stdout.split(" ")[0]
-    started = time.monotonic()
+    started, limit = time.monotonic(), int(seconds) + 1
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "claims.v").write_text(text, encoding="ascii")
-        # A session of its own, so that whatever coqc starts dies with it.
+        # A session of its own, so that whatever coqc starts dies with it; and a limit that ends it
+        # even where this process is killed first.
         process = subprocess.Popen(
             [path, "-q", "claims.v"],
             cwd=folder,
@@ -63,6 +66,7 @@ def compile_coq(
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
+            preexec_fn=partial(resource.setrlimit, resource.RLIMIT_CPU, (limit, limit)),
         )
         try:
             output, _ = process.communicate(timeout=seconds)
