@@ -141,11 +141,20 @@ def disagreements(program: Program, values: Any, expected: Any, found: Any) -> l
     lines = []
     for step in program.steps:
         operands = operands_of(program, step, values, expected)
+        # What differs already is told of the instruction that made it, and of no later one.
+        same_operands = np.logical_and.reduce(
+            [
+                ours == theirs
+                for ours, theirs in zip(
+                    operands, operands_of(program, step, values, found), strict=True
+                )
+            ]
+        )
         for offset in range(len(step.results)):
             here, there = (
                 stored(step, offset, each[step.first + offset]) for each in (expected, found)
             )
-            wrong = np.flatnonzero(~agree(step, operands, here, there))
+            wrong = np.flatnonzero(same_operands & ~agree(step, operands, here, there))
             if len(wrong):
                 lane = int(wrong[0])
                 read = ", ".join(

@@ -90,7 +90,8 @@ def _function(name: str) -> Function:
         values = [_values(operand, kind, flush) for operand in operands]
         result = operation(*values)
         if saturate:
-            result = np.where(np.isnan(result), 0, np.clip(result, 0, 1))
+            # Negative zero saturates to zero, as a device does.
+            result = np.where(result > 0, np.minimum(result, 1), 0).astype(result.dtype)
         return _patterns(result, kind, flush)
 
     return run
@@ -250,8 +251,9 @@ def _to_integer(result: str, source: str, rounding: Callable[[Any], Any], flush:
 
     def run(operands: list[Any]) -> Any:
         values = rounding(_values(operands[0], source, flush).astype(np.float64))
-        # Saturation at both ends; NaN becomes zero up to 32 bits and the top bit at 64.
-        missing = 0 if width <= 32 else 1 << 63
+        # Saturation at both ends. The ISA sends NaN to zero; an H200 does so from narrower floats
+        # to at most 32 bits, and gives the top bit otherwise.
+        missing = 1 << (width - 1) if source == "f64" or width > 32 else 0
         inside = (values >= low) & (values <= high) & (values < 2.0**63)
         kept = np.where(inside, values, 0).astype(np.int64).astype(np.uint64)
         if high >= 1 << 63:
