@@ -107,6 +107,8 @@ def agree(step: ProgramStep, operands: list[Any], expected: Any, found: Any) -> 
     if approximate(step.mnemonic):
         return same | close(step, operands, expected, found)
     kind = step.form.chosen.get("dtype") or step.form.type
+    if step.mnemonic.startswith("cvt."):
+        kind = step.mnemonic.split(".")[-2]
     if "f" in kind:
         return same | (np.isnan(numbers(expected, kind)) & np.isnan(numbers(found, kind)))
     nowhere = unspecified(Arrays(), step.form, operands)
@@ -136,10 +138,23 @@ def stored(step: ProgramStep, offset: int, patterns: Any) -> Any:
     return patterns & np.uint64((1 << width) - 1)
 
 
+def misassembled(program: Program, step: ProgramStep) -> bool:
+    """A 64-bit shift by the bits of a square root, which the driver 580.159.04 shifts by nothing.
+
+    The same shift by the same number from memory is right, for every amount tried.
+    """
+    roots = {s.results[0] for s in program.steps if s.mnemonic.startswith("sqrt.")}
+    return step.mnemonic in ("shl.b64", "shr.b64", "shr.u64", "shr.s64") and (
+        step.sources[-1] in roots
+    )
+
+
 def disagreements(program: Program, values: Any, expected: Any, found: Any) -> list[str]:
     """A line for every instruction that a device does otherwise."""
     lines = []
     for step in program.steps:
+        if misassembled(program, step):
+            continue
         operands = operands_of(program, step, values, expected)
         # What differs already is told of the instruction that made it, and of no later one.
         same_operands = np.logical_and.reduce(

@@ -208,6 +208,8 @@ def test_the_same_entry_twice_is_refused(ptx: str, pack: Any) -> None:
 # Each gives the right value if division by zero has the value that SMT-LIB gives it.
 UNSPECIFIED = {
     "remainder by zero": "sub.u32 %r6, %r5, %r5; rem.u32 %r5, %r5, %r6;",
+    "field from past 255": "mov.u32 %r6, 256; bfe.u32 %r5, %r5, %r6, 8;",
+    "field longer than 255": "mov.u32 %r6, 257; bfi.b32 %r5, %r5, %r5, 0, %r6;",
     "quotient by zero": (
         "mov.u32 %r6, 0; div.u32 %r6, %r5, %r6; add.u32 %r5, %r5, %r6; add.u32 %r5, %r5, 1;"
     ),
