@@ -233,11 +233,14 @@ def open_result(form: Form) -> bool:
     """Whether the ISA leaves some results of a form open: these compare by `same`."""
     head, *rest = form.mnemonic.split(".")
     floating = any(each in ("f16", "bf16", "f32", "f64") for each in rest)
-    if approximate(form.mnemonic) or head in ("div", "rem"):
+    if approximate(form.mnemonic) or head in ("div", "rem", "bfe", "bfi"):
         return True
     if head in ("abs", "neg"):
         return floating or head == "abs"
     if head == "cvt":
-        # NaN has no stated payload in wider formats; to integers and to halves it has.
-        return rest[-2] in ("f32", "f64") and rest[-1][0] not in "us"
+        # NaN has no stated payload in wider formats, nor from doubles; otherwise it has.
+        return (rest[-2] in ("f32", "f64") or rest[-1] == "f64") and not set("us") & {
+            rest[-2][0],
+            rest[-1][0],
+        }
     return "f64" in rest and head in ("add", "sub", "mul", "fma", "min", "max", "rcp", "sqrt")
