@@ -139,13 +139,14 @@ def stored(step: ProgramStep, offset: int, patterns: Any) -> Any:
 
 
 def misassembled(program: Program, step: ProgramStep) -> bool:
-    """A 64-bit shift by the bits of a square root, which the driver 580.159.04 shifts by nothing.
+    """A 64-bit shift by the bits of a float that was just computed.
 
-    The same shift by the same number from memory is right, for every amount tried.
+    Driver 580.159.04 shifts by nothing there, seen after a square root and in another program; the
+    same shift by the same number from memory is right, for every amount tried.
     """
-    roots = {s.results[0] for s in program.steps if s.mnemonic.startswith("sqrt.")}
+    floats = {s.results[0] for s in program.steps if ".f32" in s.mnemonic}
     return step.mnemonic in ("shl.b64", "shr.b64", "shr.u64", "shr.s64") and (
-        step.sources[-1] in roots
+        step.sources[-1] in floats
     )
 
 

@@ -235,6 +235,9 @@ def open_result(form: Form) -> bool:
     floating = any(each in ("f16", "bf16", "f32", "f64") for each in rest)
     if approximate(form.mnemonic) or head in ("div", "rem", "bfe", "bfi"):
         return True
+    if head in ("min", "max") and floating:
+        # Of one register and itself the assembler makes a copy, NaN's payload and all.
+        return True
     if head in ("abs", "neg"):
         return floating or head == "abs"
     if head == "cvt":
