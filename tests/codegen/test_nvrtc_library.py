@@ -55,7 +55,7 @@ def test_the_builtins_of_the_same_folder_are_loaded_before_the_first_compile() -
     major, minor, _ = info.version.split(".")
     folder = str(Path(info.path).parent)
     loaded = {
-        line.split()[-1]
+        line.split(maxsplit=5)[-1]
         for line in Path("/proc/self/maps").read_text().splitlines()
         if "libnvrtc-builtins" in line
     }
