@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from tylo.cli.parser import build_parser
 
-DONE, FALSE, BAD_INPUT, UNDECIDED = 0, 1, 2, 3
+BAD_INPUT, UNDECIDED = 2, 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

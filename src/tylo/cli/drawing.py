@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from tylo.layouts.drawing import draw
 from tylo.layouts.errors import LayoutError
 
 _FORM_OF_SUFFIX = {".txt": "text", ".svg": "svg", ".tex": "tikz"}
@@ -28,16 +27,13 @@ def drawing_form(options: argparse.Namespace) -> str | None:
 
 def drawn(value: Any, form: str, options: argparse.Namespace, bits: int | None = None) -> Any:
     """The drawing as JSON describes it; written to the file that was named, if one was."""
+    # Loading what draws takes as long as the rest of `tylo query`.
+    from tylo.layouts.drawing import draw
+
     text = draw(value, form, bits=bits) + "\n"
     if not options.output:
         return {"form": form, "text": text}
     from tylo.proofs.atomic import write_file
 
-    try:
-        write_file(options.output, text.encode())
-    except OSError as reason:
-        raise LayoutError(
-            f"cannot write {options.output}: {reason.strerror}",
-            hint="name a file in a folder that you may write to",
-        ) from reason
+    write_file(options.output, text.encode())
     return {"form": form, "file": options.output}
