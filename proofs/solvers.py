@@ -20,23 +20,16 @@ agreement is ``undecided``, which is never success, and contrary answers are a `
 
 from __future__ import annotations
 
-import json
-import select
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tylo.layouts.errors import ClaimError
 from tylo.layouts.terms import evaluate
 from tylo.proofs.claims import Claim
 from tylo.proofs.smt import Obligation, obligations
-
-SOLVERS = ("z3", "cvc5")
-START_SECONDS = 60.0
+from tylo.proofs.solver_process import SOLVERS, SolverProcess
 
 # cvc5's simplex may wander for ever on a linear obligation that another pivoting or decision rule
 # decides in milliseconds, so it tries several, shortly first and then again for longer.
@@ -128,7 +121,7 @@ def overall(judgements: Sequence[Judgement]) -> str:
 
 
 def _answers(solver: str, work: Sequence[Obligation], seconds: float) -> Iterator[Answer]:
-    process = _Process(solver)
+    process = SolverProcess(solver)
     try:
         for obligation in work:
             started = time.monotonic()
@@ -139,7 +132,7 @@ def _answers(solver: str, work: Sequence[Obligation], seconds: float) -> Iterato
 
 
 def _attempt_all(
-    process: _Process, obligation: Obligation, seconds: float
+    process: SolverProcess, obligation: Obligation, seconds: float
 ) -> tuple[str, Mapping[str, int] | None]:
     scripts = [(obligation.script, True)]
     if obligation.linear is not None:
@@ -179,60 +172,3 @@ def _violation(obligation: Obligation, model: Mapping[str, int]) -> Mapping[str,
     left, right = (evaluate(side, point) for side in (conjunct.left, conjunct.right))
     holds = {"=": left == right, "<": left < right, "<=": left <= right}[conjunct.relation]
     return None if holds else point
-
-
-class _Process:
-    """A solver's worker, restarted whenever it had to be killed."""
-
-    def __init__(self, solver: str) -> None:
-        self.solver = solver
-        self.version = ""
-        self.missing = False
-        self.worker: subprocess.Popen[str] | None = None
-
-    def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """The reply, ``{}`` after a time-out or a crash, or ``{"missing": ...}``."""
-        if self.worker is None and not self.missing:
-            self._start()
-        if self.missing:
-            return {"missing": self.solver}
-        if self.worker is None or self.worker.stdin is None:
-            return {}
-        try:
-            self.worker.stdin.write(json.dumps({**request, "seconds": seconds}) + "\n")
-            self.worker.stdin.flush()
-        except BrokenPipeError:
-            self.stop()
-            return {}
-        return self._read(seconds * 1.2 + 0.2)
-
-    def stop(self) -> None:
-        """Kill the worker; the next question starts another."""
-        if self.worker is not None:
-            self.worker.kill()
-            self.worker.communicate()
-            self.worker = None
-
-    def _start(self) -> None:
-        self.worker = subprocess.Popen(
-            [sys.executable, "-m", "tylo.proofs.solver_worker", self.solver],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        greeting = self._read(START_SECONDS)
-        self.version = greeting.get("version", self.version)
-        self.missing = "missing" in greeting
-
-    def _read(self, seconds: float) -> dict[str, Any]:
-        if self.worker is None or self.worker.stdout is None:
-            return {}
-        # One line is written per question, so nothing can wait in the buffer behind the descriptor.
-        ready, _, _ = select.select([self.worker.stdout], [], [], seconds)
-        line = self.worker.stdout.readline() if ready else ""
-        if not line:
-            self.stop()
-            return {}
-        reply: dict[str, Any] = json.loads(line)
-        return reply

@@ -21,7 +21,8 @@ from tylo.proofs.effects import Effect, assumptions, effect_to_json
 from tylo.proofs.ptx.validate import Solve, Validation, validate
 from tylo.proofs.ptx.workers import Workers
 from tylo.proofs.smt import obligations
-from tylo.proofs.solvers import SOLVERS, solve_all
+from tylo.proofs.solver_process import SOLVERS
+from tylo.proofs.solvers import solve_all
 from tylo.proofs.specifications import Specification, specification
 
 _ARCHITECTURE = re.compile(r"sm_(?P<number>[1-9][0-9]{1,2})[af]?")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tylo.proofs.solver_process import MEANING
+
 _MILLISECONDS = 5_000
-_MEANING = {"unsat": "holds", "sat": "fails"}
 
 
 def solve(scripts: Sequence[str], milliseconds: int = _MILLISECONDS) -> list[str]:
@@ -22,5 +23,5 @@ def solve(scripts: Sequence[str], milliseconds: int = _MILLISECONDS) -> list[str
         solver = z3.SimpleSolver()
         solver.set(timeout=milliseconds)
         solver.from_string(script)
-        verdicts.append(_MEANING.get(str(solver.check()), "unknown"))
+        verdicts.append(MEANING.get(str(solver.check()), "unknown"))
     return verdicts

@@ -10,9 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 
-from tylo.proofs import solvers
-
-_MEANING = {"unsat": "holds", "sat": "fails"}
+from tylo.proofs.solver_process import MEANING, SOLVERS, SolverProcess
 
 
 class Workers:
@@ -25,7 +23,7 @@ class Workers:
 
     def __init__(self, seconds: float = 20.0) -> None:
         self.seconds = seconds
-        self._processes = [solvers._Process(name) for name in solvers.SOLVERS]
+        self._processes = [SolverProcess(name) for name in SOLVERS]
 
     def __enter__(self) -> Workers:
         return self
@@ -45,14 +43,12 @@ class Workers:
             answers = list(pool.map(lambda process: self._ask(process, scripts), self._processes))
         return [_agreed(set(said)) for said in zip(*answers, strict=True)]
 
-    def _ask(self, process: solvers._Process, scripts: Sequence[str]) -> list[str]:
+    def _ask(self, process: SolverProcess, scripts: Sequence[str]) -> list[str]:
         verdicts = []
         for script in scripts:
             reply = process.ask({"script": script, "unknowns": [], "options": {}}, self.seconds)
             verdicts.append(
-                "missing"
-                if "missing" in reply
-                else _MEANING.get(reply.get("answer", ""), "unknown")
+                "missing" if "missing" in reply else MEANING.get(reply.get("answer", ""), "unknown")
             )
         return verdicts
 

@@ -14,7 +14,7 @@ import pytest
 
 from tylo.layouts.errors import ClaimError, Undecided
 from tylo.layouts.terms import evaluate, name
-from tylo.proofs import solvers
+from tylo.proofs import solver_process
 from tylo.proofs.claims import Claim, Conjunct
 from tylo.proofs.smt import obligations
 from tylo.proofs.solvers import Answer, Judgement, overall, solve, solve_all
@@ -220,7 +220,7 @@ def test_a_missing_solver_shows(monkeypatch: pytest.MonkeyPatch) -> None:
         return real([sys.executable, "-c", f"{absent}; {worker}"], **options)
 
     real = subprocess.Popen
-    monkeypatch.setattr(solvers.subprocess, "Popen", start)
+    monkeypatch.setattr(solver_process.subprocess, "Popen", start)
     claim = claim_about([("x", 4)], Conjunct("same", "=", x, x))
     [judgement] = solve(claim, solvers=("z3",))
     assert [answer.verdict for answer in judgement.answers] == ["missing"]
