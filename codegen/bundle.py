@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from tylo import __version__
+from tylo.codegen.architecture import parse_architecture
 from tylo.codegen.cache import compile_cached
 from tylo.codegen.nvrtc import BASE_OPTIONS, Compiled, require_full_speed
 from tylo.codegen.primitives import primitive, stated_test
@@ -24,12 +26,11 @@ from tylo.proofs.bundle import (
     Checked,
     Manifest,
     check_bundle,
-    digest,
+    sealed,
     write_bundle,
 )
 from tylo.proofs.certificate import Certificate
-from tylo.proofs.claims import canonical_json
-from tylo.proofs.effects import assumptions, effect_to_json
+from tylo.proofs.effects import assumptions, effect_to_bytes
 from tylo.proofs.prover import require_proof
 from tylo.proofs.report import html_report
 from tylo.proofs.specifications import Specification, specification
@@ -79,38 +80,36 @@ def generate(
         architecture: _compiled(source, architecture, effect.entry)
         for architecture in architectures
     }
-    tests = generator.tests(stated.parameters)
+    tests = {stated_test(test): test.source for test in generator.tests(stated.parameters)}
     files = {
         KERNEL: source.encode(),
         CERTIFICATE: certificate(stated).to_bytes(),
-        EFFECT: (canonical_json(effect_to_json(effect)) + "\n").encode(),
-        **{f"tests/{test.name}.cu": test.source.encode() for test in tests},
+        EFFECT: effect_to_bytes(effect),
+        **{test.file: text.encode() for test, text in tests.items()},
     }
     for architecture, result in compiled.items():
         files[f"ptx/{architecture}.ptx"] = result.ptx.encode()
         files[f"cubin/{architecture}.cubin"] = result.cubin
-    first = next(iter(compiled.values()))
     manifest = Manifest(
         specification=stated.name,
         parameters=stated.parameters,
         architectures=tuple(architectures),
-        compiler=first.compiler,
+        compiler=next(iter(compiled.values())).compiler,
         options=BASE_OPTIONS,
         assumptions=assumptions(effect),
-        tests=tuple(stated_test(test) for test in tests),
-        files={path: digest(content) for path, content in files.items()},
-        version=_version(),
+        tests=tuple(tests),
+        files={},
+        version=__version__,
     )
-    checked = check_bundle(Bundle(manifest, files))
+    bundle = sealed(manifest, files)
+    checked = check_bundle(bundle)
     if checked.verdict == FAILS:
         failed = next(check for check in checked.checks if check.verdict == FAILS)
         raise BundleError(
             f"nothing was written: {failed}",
             hint="report this: the generator contradicts its proof",
         )
-    files[REPORT] = html_report(Bundle(manifest, files), checked).encode()
-    manifest = replace(manifest, files={path: digest(content) for path, content in files.items()})
-    bundle = Bundle(manifest, files)
+    bundle = sealed(manifest, {**files, REPORT: html_report(bundle, checked).encode()})
     write_bundle(folder, bundle)
     return Generated(bundle, checked)
 
@@ -122,8 +121,6 @@ def _compiled(source: str, architecture: str, entry: str) -> Compiled:
 
 
 def _require_architectures(stated: Specification, architectures: Sequence[str]) -> None:
-    from tylo.codegen.architecture import parse_architecture
-
     if not architectures:
         raise GenerationError("no architecture given", hint=f"choose from {ARCHITECTURES}")
     if len(set(architectures)) != len(architectures):
@@ -134,9 +131,3 @@ def _require_architectures(stated: Specification, architectures: Sequence[str]) 
                 f"{architecture} has not the instructions of {stated.name}",
                 hint=f"it needs sm_{stated.minimum_capability} or newer",
             )
-
-
-def _version() -> str:
-    from tylo import __version__
-
-    return __version__

@@ -6,7 +6,7 @@ may not, so that a difference is then undecided rather than a failure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from tylo import __version__
@@ -22,28 +22,32 @@ from tylo.proofs.bundle import (
     Bundle,
     Check,
     Checked,
+    GeneratedTest,
+    sealed,
 )
 from tylo.proofs.effects import Effect
 from tylo.proofs.report import html_report
-from tylo.proofs.specifications import Specification
 
 
-def rebuild_checks(bundle: Bundle, checked: Checked) -> Iterator[Check]:
-    """Make the source, the tests, the machine code and the report again; compare every byte."""
+def remade_checks(bundle: Bundle, checked: Checked, *, rebuild: bool) -> Iterator[Check]:
+    """Print the source and the tests again, which needs no compiler, and compare every byte.
+
+    With `rebuild` make the machine code and the report again as well.
+    """
     stated = checked.specification
     if stated is None or stated.effect is None:
         return
-    yield _made(bundle, stated)
-    yield from _recompiled(bundle, stated.effect)
-    yield from _rewritten(bundle, checked)
-
-
-def text_checks(bundle: Bundle, stated: Specification) -> Iterator[Check]:
-    """Print the source and the tests again, which needs no compiler, and compare every byte."""
     generator = primitive(stated.name)
-    tests = generator.tests(stated.parameters)
+    tests = {stated_test(test): test.source for test in generator.tests(stated.parameters)}
     texts = {KERNEL: generator.source(stated.parameters)}
-    texts |= {stated_test(test).file: test.source for test in tests}
+    yield from _printed(bundle, texts | {test.file: text for test, text in tests.items()})
+    if rebuild:
+        yield _made(bundle, tuple(tests))
+        yield from _recompiled(bundle, stated.effect)
+        yield from _rewritten(bundle, checked)
+
+
+def _printed(bundle: Bundle, texts: Mapping[str, str]) -> Iterator[Check]:
     for path in sorted(texts.keys() | {p for p in bundle.files if p.startswith("tests/")}):
         if path in texts and bundle.files.get(path) == texts[path].encode():
             yield Check(path, "regenerated", HOLDS)
@@ -54,12 +58,11 @@ def text_checks(bundle: Bundle, stated: Specification) -> Iterator[Check]:
             yield Check(path, "regenerated", FAILS, "the generator prints another")
 
 
-def _made(bundle: Bundle, stated: Specification) -> Check:
+def _made(bundle: Bundle, tests: tuple[GeneratedTest, ...]) -> Check:
     """What the manifest says of the tests and of how everything was made."""
     manifest = bundle.manifest
-    tests = primitive(stated.name).tests(stated.parameters)
     compiler = compiler_info().version
-    if manifest.tests != tuple(stated_test(test) for test in tests):
+    if manifest.tests != tests:
         outcome, reason = FAILS, "the generator states other tests"
     elif manifest.options != BASE_OPTIONS:
         outcome, reason = FAILS, f"kernels are compiled with {' '.join(BASE_OPTIONS)}"
@@ -96,11 +99,8 @@ def _rewritten(bundle: Bundle, checked: Checked) -> Iterator[Check]:
     """The report says what was found; another solver's version may word that differently."""
     if REPORT not in bundle.files:
         return
-    digests = {path: each for path, each in bundle.manifest.files.items() if path != REPORT}
-    bare = Bundle(
-        replace(bundle.manifest, files=digests),
-        {path: each for path, each in bundle.files.items() if path != REPORT},
-    )
+    files = {path: each for path, each in bundle.files.items() if path != REPORT}
+    bare = sealed(bundle.manifest, files)
     before = tuple(check for check in checked.checks if check.subject != REPORT)
     again = html_report(bare, replace(checked, checks=before)).encode()
     if again == bundle.files[REPORT]:

@@ -16,7 +16,7 @@ from tylo.proofs.bundle.check import (
     Checked,
     check_bundle,
 )
-from tylo.proofs.bundle.folder import Bundle, read_bundle, write_bundle
+from tylo.proofs.bundle.folder import Bundle, read_bundle, sealed, write_bundle
 from tylo.proofs.bundle.manifest import (
     CERTIFICATE,
     EFFECT,
@@ -48,5 +48,6 @@ __all__ = [
     "check_bundle",
     "digest",
     "read_bundle",
+    "sealed",
     "write_bundle",
 ]

@@ -16,8 +16,8 @@ from tylo.layouts.errors import TyloError
 from tylo.proofs.bundle.folder import Bundle
 from tylo.proofs.bundle.manifest import CERTIFICATE, EFFECT, KERNEL, REPORT
 from tylo.proofs.certificate import certificate_from_bytes
-from tylo.proofs.claims import Claim, canonical_json
-from tylo.proofs.effects import Effect, assumptions, effect_to_json
+from tylo.proofs.claims import Claim
+from tylo.proofs.effects import Effect, assumptions, effect_to_bytes
 from tylo.proofs.ptx.validate import Solve, Validation, validate
 from tylo.proofs.ptx.workers import Workers
 from tylo.proofs.smt import obligations
@@ -96,8 +96,7 @@ def _stated_as_specified(bundle: Bundle, stated: Specification, effect: Effect) 
     yield _compared("parameters", "specification", same, "not in their normal form")
     same = manifest.assumptions == assumptions(effect)
     yield _compared("assumptions", "specification", same, "the manifest states others")
-    expected = (canonical_json(effect_to_json(effect)) + "\n").encode()
-    same = bundle.files.get(EFFECT) == expected
+    same = bundle.files.get(EFFECT) == effect_to_bytes(effect)
     yield _compared(EFFECT, "specification", same, "not the effect of this specification")
     yield _architectures(manifest.architectures, stated.minimum_capability)
     needed = {KERNEL, CERTIFICATE, EFFECT, *(test.file for test in manifest.tests)}

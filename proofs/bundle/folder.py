@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tylo.layouts.errors import BundleError
@@ -38,6 +38,12 @@ class Bundle:
             return self.files[path].decode("utf-8")
         except UnicodeDecodeError as reason:
             raise BundleError(f"{path} is not text: {reason}") from reason
+
+
+def sealed(manifest: Manifest, files: Mapping[str, bytes]) -> Bundle:
+    """A bundle of these files, with the digests of exactly these in its manifest."""
+    digests = {path: digest(content) for path, content in files.items()}
+    return Bundle(replace(manifest, files=digests), files)
 
 
 def read_bundle(folder: str | os.PathLike[str]) -> Bundle:
@@ -125,9 +131,11 @@ def _replaceable(target: Path) -> bool:
     if not target.is_dir():
         return False
     try:
-        return not any(target.iterdir()) or bool(read_bundle(target))
+        if any(target.iterdir()):
+            read_bundle(target)
     except (BundleError, OSError):
         return False
+    return True
 
 
 def _walk(root: Path) -> list[Path]:

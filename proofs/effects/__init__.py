@@ -46,7 +46,12 @@ no two buffers overlap
 
 from __future__ import annotations
 
-from tylo.proofs.effects.json import SCHEMA, effect_from_json, effect_to_json
+from tylo.proofs.effects.json import (
+    SCHEMA,
+    effect_from_json,
+    effect_to_bytes,
+    effect_to_json,
+)
 from tylo.proofs.effects.values import (
     BLOCK_LIMIT,
     CONVERSIONS,
@@ -75,5 +80,6 @@ __all__ = [
     "Store",
     "assumptions",
     "effect_from_json",
+    "effect_to_bytes",
     "effect_to_json",
 ]

@@ -8,10 +8,16 @@ from typing import Any, TypeVar
 
 from tylo.layouts.errors import ClaimError
 from tylo.layouts.terms import from_json, to_json
+from tylo.proofs.claims import canonical_json
 from tylo.proofs.effects.values import Buffer, Effect, Parameter, Part, Store
 
 SCHEMA = "tylo.effect/1"
 _Built = TypeVar("_Built")
+
+
+def effect_to_bytes(effect: Effect) -> bytes:
+    """The content of an effect's file: canonical JSON and a newline."""
+    return (canonical_json(effect_to_json(effect)) + "\n").encode("ascii")
 
 
 def effect_to_json(effect: Effect) -> dict[str, Any]:

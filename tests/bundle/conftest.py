@@ -11,7 +11,7 @@ import pytest
 
 from tylo.codegen.bundle import generate
 from tylo.codegen.nvrtc import compile
-from tylo.proofs.bundle import Bundle, digest, read_bundle, write_bundle
+from tylo.proofs.bundle import read_bundle, sealed, write_bundle
 
 ENTRY = "tylo_pack_operand_a"
 PARAMETERS = {"atom": "mma.m16n8k16.bf16", "repeats_m": 1, "pairs": 1, "warps_m": 1}
@@ -31,10 +31,8 @@ def forge(honest: Path, tmp_path: Path) -> Callable[..., Path]:
 
     def forged(files: Mapping[str, bytes] | None = None, **entries: Any) -> Path:
         bundle = read_bundle(honest)
-        content = {**bundle.files, **(files or {})}
-        digests = {path: digest(each) for path, each in content.items()}
-        manifest = replace(bundle.manifest, files=digests, **entries)
-        write_bundle(tmp_path / "forged", Bundle(manifest, content))
+        manifest = replace(bundle.manifest, **entries)
+        write_bundle(tmp_path / "forged", sealed(manifest, {**bundle.files, **(files or {})}))
         return tmp_path / "forged"
 
     return forged

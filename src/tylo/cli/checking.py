@@ -59,15 +59,10 @@ def _bundle(path: str, rebuild: bool) -> Examined:
         failed = Check("files", "digest", FAILS, str(reason))
         return Examined(path, None, Checked(None, (failed,), ()))
     checked = check_bundle(bundle)
-    stated = checked.specification
-    if stated is None or stated.effect is None:
-        return Examined(path, bundle, checked)
-    from tylo.codegen.rebuild import rebuild_checks, text_checks
+    from tylo.codegen.rebuild import remade_checks
 
     try:
-        again = tuple(text_checks(bundle, stated))
-        if rebuild:
-            again += tuple(rebuild_checks(bundle, checked))
+        again = tuple(remade_checks(bundle, checked, rebuild=rebuild))
     except TyloError as reason:
         again = (Check("kernel.cu", "regenerated", FAILS, str(reason)),)
     made = {check.subject for check in again}
