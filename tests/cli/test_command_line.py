@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -154,6 +155,60 @@ def test_a_false_claim_shows_its_least_counterexample(
     (entry,) = data["results"]
     assert entry["verdict"] == "false"
     assert "lane = 5" in entry["counterexample"]
+
+
+def test_what_no_digits_decide_is_asked_of_the_solvers(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    value = name("value")
+    odd = Claim(
+        name="neighbours",
+        kind="equal",
+        statement="Of two neighbours one is odd.",
+        parameters={},
+        variables=[("value", 64)],
+        conjuncts=[Conjunct("odd", "=", value % 2 + (value + 1) % 2, 1)],
+    )
+    path = tmp_path / "claim.json"
+    path.write_text(json.dumps(odd.to_json()))
+    data = run_json(capsys, "prove", str(path), "--solvers", code=3)
+    assert data["results"][0]["verdict"] == "undecided"
+    asked = {entry["solver"].split()[0]: entry["verdict"] for entry in data["results"][1:]}
+    assert asked == {"z3": "holds", "cvc5": "holds"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("generate", "pack_operand_a", "-o", ""),
+        ("prove", "-o", ""),
+        ("check", " "),
+        ("run", ""),
+        ("report", "", "-o", "x.md"),
+    ],
+)
+def test_an_empty_name_is_not_the_current_folder(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    assert "the name is empty" in capsys.readouterr().err
+
+
+def test_a_warning_is_one_line(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    command = [sys.executable, "-m", "tylo", "generate", "pack_operand_a", "--arch", "sm_90a"]
+    done = subprocess.run(
+        [*command, "-o", str(tmp_path / "bundle")],
+        env={**os.environ, "TYLO_CACHE_DIR": str(blocked)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("tylo generate: warning: compiled kernels cannot be kept on disk")
 
 
 def test_check_and_report_of_a_bundle(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

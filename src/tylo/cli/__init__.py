@@ -6,6 +6,7 @@ Exit codes: 0 true or done; 1 false, or a check failed; 2 bad input; 3 undecided
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 
 from tylo.cli.parser import build_parser
@@ -22,9 +23,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from tylo.cli.output import patient_output
     from tylo.layouts.errors import TyloError, Undecided
 
+    def told(message: Warning | str, *_: object, **__: object) -> None:
+        print(f"tylo {options.command}: warning: {message}", file=sys.stderr)
+
     try:
         run = import_module(f"tylo.cli.{options.command}").run
-        with patient_output() as output:
+        with warnings.catch_warnings(), patient_output() as output:
+            warnings.showwarning = told
             code = int(run(options))
         if output.failure:
             print(f"tylo {options.command}: cannot write: {output.failure}", file=sys.stderr)

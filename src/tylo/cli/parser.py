@@ -43,7 +43,9 @@ def build_parser() -> argparse.ArgumentParser:
 
     prove = commands.add_parser("prove", help="prove a specification's claims")
     prove.add_argument("specification", nargs="*", help="default: all of them")
-    prove.add_argument("-o", "--output", metavar="DIR", help="write the certificates here")
+    prove.add_argument(
+        "-o", "--output", type=_place, metavar="DIR", help="write the certificates here"
+    )
     prove.add_argument("--solvers", action="store_true", help="ask z3 and cvc5 as well")
     prove.add_argument("--coq", action="store_true", help="emit Coq, and run coqc where it exists")
     _json_option(prove)
@@ -51,7 +53,12 @@ def build_parser() -> argparse.ArgumentParser:
     generate = commands.add_parser("generate", help="write the bundle of a verified kernel")
     generate.add_argument("primitive", help="such as pack_operand_a")
     generate.add_argument(
-        "-o", "--output", required=True, metavar="DIR", help="the bundle's folder"
+        "-o",
+        "--output",
+        required=True,
+        type=_place,
+        metavar="DIR",
+        help="the bundle's folder",
     )
     generate.add_argument("--atom", default="mma.m16n8k16.bf16", help=_ATOM)
     generate.add_argument(
@@ -65,7 +72,11 @@ def build_parser() -> argparse.ArgumentParser:
 
     check = commands.add_parser("check", help="check bundles and certificates, trusting neither")
     check.add_argument(
-        "paths", nargs="+", metavar="PATH", help="a bundle's folder or a certificate"
+        "paths",
+        nargs="+",
+        type=_place,
+        metavar="PATH",
+        help="a bundle's folder or a certificate",
     )
     check.add_argument(
         "--rebuild", action="store_true", help="regenerate and recompile, and compare bytes"
@@ -77,15 +88,24 @@ def build_parser() -> argparse.ArgumentParser:
 
     report = commands.add_parser("report", help="check, and write a proof report")
     report.add_argument(
-        "paths", nargs="+", metavar="PATH", help="a bundle's folder or a certificate"
+        "paths",
+        nargs="+",
+        type=_place,
+        metavar="PATH",
+        help="a bundle's folder or a certificate",
     )
     report.add_argument(
-        "-o", "--output", required=True, metavar="FILE", help="FILE.html or FILE.md"
+        "-o",
+        "--output",
+        required=True,
+        type=_place,
+        metavar="FILE",
+        help="FILE.html or FILE.md",
     )
     _json_option(report)
 
     run = commands.add_parser("run", help="run a bundle and its generated tests")
-    run.add_argument("bundle", metavar="BUNDLE")
+    run.add_argument("bundle", type=_place, metavar="BUNDLE")
     run.add_argument(
         "--device",
         default="gpu",
@@ -103,6 +123,13 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _place(text: str) -> str:
+    """A file or folder by name; an unset variable in a script must not mean the current folder."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the name is empty; write . for the current folder")
+    return text
+
+
 def _json_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -110,7 +137,11 @@ def _json_option(parser: argparse.ArgumentParser) -> None:
 def _drawing_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--draw", choices=("text", "svg", "tikz"), help="draw instead of printing")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="draw into this file (.txt, .svg, .tex say what)"
+        "-o",
+        "--output",
+        type=_place,
+        metavar="FILE",
+        help="draw into this file (.txt, .svg, .tex say what)",
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tylo.cli.output import EXIT_CODES, print_json, worst
-from tylo.layouts.errors import ClaimError
+from tylo.layouts.errors import ClaimError, Undecided
 from tylo.proofs.atomic import write_file
 from tylo.proofs.bundle import digest
 from tylo.proofs.certificate import Certificate, Proof
@@ -26,8 +26,13 @@ def run(options: argparse.Namespace) -> int:
     for target in _targets(options.specification):
         proofs: list[Proof] = []
         for claim in target.claims:
-            found = prove(claim)
             entry: dict[str, Any] = {"theorem": target.label, "claim": claim.name, "id": claim.id}
+            try:
+                found = prove(claim)
+            except Undecided as reason:
+                results.append(entry | {"verdict": "undecided", "reason": str(reason)})
+                codes.append(EXIT_CODES["undecided"])
+                continue
             if isinstance(found, Counterexample):
                 entry |= {"verdict": "false", "counterexample": str(found)}
                 codes.append(1)
@@ -132,6 +137,8 @@ def _line(entry: dict[str, Any]) -> str:
     if "solver" in entry:
         about = f" {entry['claim']}" if "claim" in entry else ""
         return f"{entry['verdict']:8} {entry['theorem']}{about} ({entry['solver']})"
+    if entry["verdict"] == "undecided":
+        return f"undecided {entry['theorem']} {entry['claim']}: {entry['reason']}"
     if entry["verdict"] == "proven":
         return f"proven   {entry['theorem']} {entry['claim']}: {entry['conjuncts']} conjuncts"
     return f"false    {entry['theorem']} {entry['claim']}: {entry['counterexample']}"
