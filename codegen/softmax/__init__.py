@@ -1,0 +1,1 @@
+"""Softmax of rows: requests, kernels, and which kernel answers which request."""
