@@ -27,9 +27,10 @@ tylo.layouts.errors.PtxError: line 1, column 43: address size 32; compile for 64
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from types import MappingProxyType
 
+from tylo.proofs.ptx.cursor import Cursor
+from tylo.proofs.ptx.debugging import pass_file, pass_line, pass_sections
 from tylo.proofs.ptx.initialisers import initial_bytes
 from tylo.proofs.ptx.predefined import PREDEFINED, VERSIONS
 from tylo.proofs.ptx.program import (
@@ -49,7 +50,7 @@ from tylo.proofs.ptx.program import (
     Vector,
 )
 from tylo.proofs.ptx.scopes import renamed
-from tylo.proofs.ptx.tokens import Token, number, tokens
+from tylo.proofs.ptx.tokens import Token, number
 
 # Directives that bound a launch (PTX ISA 11.4), with how many numbers each takes at most.
 _LIMITS = MappingProxyType(
@@ -64,80 +65,17 @@ _SPACES = MappingProxyType(
 # Those whose variables may be given a value, and else are zero (PTX ISA 5.4.4).
 _INITIALISED = frozenset({".const", ".global"})
 _MOST_PARAMETER_BYTES = 32_764  # PTX ISA 5.1.6.1
-# Directives for debuggers (PTX ISA 11.5). They are refused rather than skipped: what ends them is
-# up to the assembler, and text it does not count to them would be hidden here.
-_DEBUGGING = frozenset({".loc", ".file", ".section"})
 # Pragmas that say nothing about what a kernel does (PTX ISA 11.8).
 _PRAGMAS = frozenset({'"nounroll"'})
+# Instructions that take a vector of one register as the register: Triton writes them so.
+_MEMORY = frozenset({"ld", "st"})
 _MOST_REGISTERS = 100_000
 _MOST_LIMIT = _MOST_ALIGNMENT = 1 << 20
 
 
-class _Cursor:
-    """The tokens of a text and how far they are read."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.tokens = tokens(text)
-        self.position = 0
-
-    @property
-    def next(self) -> Token:
-        return self.tokens[self.position]
-
-    def take(self, *wanted: str) -> Token:
-        """The next token, which must have one of these texts or kinds."""
-        token = self.next
-        if token.text not in wanted and token.kind not in wanted:
-            raise token.error(
-                f"unexpected {token.text or 'end of text'!r}",
-                hint=f"expected {' or '.join(wanted)}",
-            )
-        self.position += 1
-        return token
-
-    def accept(self, *wanted: str) -> Token | None:
-        """The next token when it has one of these texts or kinds."""
-        return self.take(*wanted) if self.next.text in wanted or self.next.kind in wanted else None
-
-    def refuse_debugging(self) -> None:
-        """Refuse a debugging directive that comes next."""
-        if self.next.text in _DEBUGGING:
-            raise self.next.error(
-                f"debugging directive {self.next.text!r}",
-                hint="compile without line information",
-            )
-
-    def declared(self, *wanted: str) -> Token:
-        """A name to declare: not a predefined one, which would then mean two things."""
-        token = self.take(*wanted)
-        if token.text in PREDEFINED:
-            raise token.error(f"{token.text!r} is predefined", hint="choose another name")
-        if "." in token.text or ":" in token.text:
-            raise token.error(f"{token.text!r} is no name to declare", hint="leave out . and :")
-        return token
-
-    def size(self, least: int, most: int) -> int:
-        """A number within bounds."""
-        token = self.take("number")
-        value = number(token)
-        if not least <= value <= most:
-            raise token.error(f"{value} is not between {least} and {most}")
-        return value
-
-    def separated(self, read: Callable[[], Operand], end: str) -> Iterator[Operand]:
-        """Operands between commas, up to and including `end`."""
-        if self.accept(end):
-            return
-        while True:
-            yield read()
-            if self.take(",", end).text == end:
-                return
-
-
 def parse(text: str) -> Module:
     """The module that a PTX text describes; raises `PtxError` naming line and column."""
-    cursor = _Cursor(text)
+    cursor = Cursor(text)
     cursor.take(".version")
     at = cursor.take("version")
     version = at.text
@@ -156,7 +94,8 @@ def parse(text: str) -> Module:
     variables: list[Variable] = []
     entries: list[Entry] = []
     while cursor.next.kind != "end":
-        cursor.refuse_debugging()
+        if pass_file(cursor) or pass_sections(cursor):
+            continue
         linking = cursor.accept(*_LINKING)
         if cursor.next.text in _SPACES:
             start = cursor.next
@@ -171,7 +110,7 @@ def parse(text: str) -> Module:
     return Module(version, tuple(target), 64, tuple(variables), tuple(entries))
 
 
-def _entry(cursor: _Cursor) -> Entry:
+def _entry(cursor: Cursor) -> Entry:
     name = cursor.declared("name")
     parameters = _parameters(cursor)
     limits = _limits(cursor)
@@ -201,8 +140,7 @@ def _entry(cursor: _Cursor) -> Entry:
                 raise token.error(f"a second label {token.text!r}")
             labels[cursor.declared("name").text] = len(body)
             cursor.take(":")
-        else:
-            cursor.refuse_debugging()
+        elif not pass_line(cursor):
             body.append(renamed(_instruction(cursor), scopes))
     return Entry(
         name.text,
@@ -216,14 +154,14 @@ def _entry(cursor: _Cursor) -> Entry:
     )
 
 
-def _type(cursor: _Cursor) -> str:
+def _type(cursor: Cursor) -> str:
     token = cursor.take("directive")
     if token.text[1:] not in TYPES:
         raise token.error(f"unknown type {token.text!r}", hint=f"known types: {sorted(TYPES)}")
     return token.text[1:]
 
 
-def _parameters(cursor: _Cursor) -> list[Variable]:
+def _parameters(cursor: Cursor) -> list[Variable]:
     parameters: list[Variable] = []
     if cursor.accept("("):
         while not cursor.accept(")"):
@@ -236,7 +174,7 @@ def _parameters(cursor: _Cursor) -> list[Variable]:
     return parameters
 
 
-def _limits(cursor: _Cursor) -> dict[str, tuple[int, ...]]:
+def _limits(cursor: Cursor) -> dict[str, tuple[int, ...]]:
     """The launch bounds between an entry's parameters and its body, each stated once."""
     limits: dict[str, tuple[int, ...]] = {}
     while cursor.next.text in _LIMITS:
@@ -253,7 +191,7 @@ def _limits(cursor: _Cursor) -> dict[str, tuple[int, ...]]:
     return limits
 
 
-def _alignment(cursor: _Cursor) -> int:
+def _alignment(cursor: Cursor) -> int:
     """A power of two; zero where none is stated."""
     if not cursor.accept(".align"):
         return 0
@@ -264,7 +202,7 @@ def _alignment(cursor: _Cursor) -> int:
     return alignment
 
 
-def _parameter(cursor: _Cursor) -> Variable:
+def _parameter(cursor: Cursor) -> Variable:
     """``.param .u64 .ptr .global .align 16 name`` or ``.param .align 8 .b8 name[24]``."""
     line = cursor.take(".param").line
     alignment = _alignment(cursor)
@@ -280,7 +218,7 @@ def _parameter(cursor: _Cursor) -> Variable:
     return Variable(name, "param", kind, alignment or natural, count, line, pointed)
 
 
-def _variable(cursor: _Cursor) -> Variable:
+def _variable(cursor: Cursor) -> Variable:
     """``.shared .align 16 .b8 name[1024];`` or ``.global .align 4 .b8 name[8] = {1, 2};``."""
     space = cursor.take("directive")
     alignment = _alignment(cursor)
@@ -297,7 +235,7 @@ def _variable(cursor: _Cursor) -> Variable:
     )
 
 
-def _elements(cursor: _Cursor) -> list[Token]:
+def _elements(cursor: Cursor) -> list[Token]:
     """A number, or numbers in braces."""
     if not cursor.accept("{"):
         return [cursor.take("number", "float")]
@@ -307,7 +245,7 @@ def _elements(cursor: _Cursor) -> list[Token]:
     return elements
 
 
-def _count(cursor: _Cursor, kind: str, most_bytes: int) -> int:
+def _count(cursor: Cursor, kind: str, most_bytes: int) -> int:
     if not cursor.accept("["):
         return 1
     if cursor.accept("]"):
@@ -317,7 +255,7 @@ def _count(cursor: _Cursor, kind: str, most_bytes: int) -> int:
     return count
 
 
-def _registers(cursor: _Cursor, registers: dict[str, str], scopes: list[dict[str, str]]) -> None:
+def _registers(cursor: Cursor, registers: dict[str, str], scopes: list[dict[str, str]]) -> None:
     """``.reg .b32 %r<4>, %x;`` declares %r0 to %r3 and %x."""
     cursor.take(".reg")
     kind = _type(cursor)
@@ -341,7 +279,7 @@ def _registers(cursor: _Cursor, registers: dict[str, str], scopes: list[dict[str
             return
 
 
-def _instruction(cursor: _Cursor) -> Instruction:
+def _instruction(cursor: Cursor) -> Instruction:
     first = cursor.next
     guard = None
     if cursor.accept("@"):
@@ -350,11 +288,13 @@ def _instruction(cursor: _Cursor) -> Instruction:
         guard = Negated(register) if negated else register
     mnemonic = cursor.take("name")
     operands = tuple(cursor.separated(lambda: _operand(cursor), ";"))
+    if mnemonic.text.partition(".")[0] in _MEMORY:
+        operands = tuple(_alone(operand) for operand in operands)
     text = " ".join(cursor.text[first.start : cursor.tokens[cursor.position - 1].start].split())
     return Instruction(mnemonic.text, operands, guard, first.line, first.column, text)
 
 
-def _operand(cursor: _Cursor) -> Operand:
+def _operand(cursor: Cursor) -> Operand:
     token = cursor.take("register", "name", "number", "float", "{", "[", "!", "_")
     match token.kind, token.text:
         case "sign", "{":
@@ -376,14 +316,21 @@ def _operand(cursor: _Cursor) -> Operand:
     return first
 
 
-def _element(cursor: _Cursor) -> Operand:
+def _alone(operand: Operand) -> Operand:
+    """What a vector of one element holds; anything else as it is."""
+    if isinstance(operand, Vector) and len(operand.elements) == 1:
+        return operand.elements[0]
+    return operand
+
+
+def _element(cursor: Cursor) -> Operand:
     """An element of a vector: a register, a constant or nothing, never another vector."""
     if cursor.next.text in ("{", "["):
         raise cursor.next.error(f"unexpected {cursor.next.text!r} inside a vector")
     return _operand(cursor)
 
 
-def _address(cursor: _Cursor) -> Address:
+def _address(cursor: Cursor) -> Address:
     token = cursor.take("register", "name", "number")
     base: Register | Symbol | Number
     match token.kind:

@@ -50,7 +50,51 @@ REFUSED = {
     "a move behind .loc": (STORE, ".loc 1 2 3\tmov.u32 %r4, 7;\n" + STORE, "'.loc'"),
     "an entry behind .file": (SIZE, SIZE + '.file 1 "a.cu" ' + EVIL, "'.file'"),
     "a store behind .file": (STORE, '.file 1 "a" st.global.u32 [%rd17], 7;\n' + STORE, "'.file'"),
+    "a store behind the end of .loc": (
+        STORE,
+        ".loc 1 2 3, function_name f, inlined_at 1 2 3 st.global.u32 [%rd17], 7;\n" + STORE,
+        "'st.global.u32' on the line of '.loc'",
+    ),
+    "a store as the name of a function": (
+        STORE,
+        ".loc 1 2 3, function_name st.global.u32 [%rd17], 7;\n" + STORE,
+        "unexpected '['",
+    ),
+    "a fourth number of .loc": (STORE, ".loc 1 2 3 4\n" + STORE, "'4' on the line of '.loc'"),
+    "a fourth number on a new line": (STORE, ".loc 1 2 3\n4\n" + STORE, "unexpected '4'"),
+    "a negative line": (STORE, ".loc 1 -2 3\n" + STORE, "-2 is not between"),
+    "a line before the body": (BOUNDS, ".loc 1 2 3\n" + BOUNDS, "unexpected '.loc'"),
+    "a line among parameters": (SOURCE, "\n.loc 1 2 3\n" + SOURCE, "unexpected '.loc'"),
+    "a line outside of entries": (SIZE, SIZE + ".loc 1 2 3\n", "unexpected '.loc'"),
+    "a file in a body": (STORE, '.file 1 "a"\n' + STORE, "unexpected '.file'"),
+    "a section in a body": (STORE, ".section .debug_str { }\n" + STORE, "unexpected '.section'"),
+    "a section of instructions": (
+        "\tret;\n\n}",
+        "\tret;\n}\n.section .debug_str { st.global.u32 [%rd17], 7; }\n",
+        "unexpected '['",
+    ),
+    "a section that is not for debuggers": (
+        "\tret;\n\n}",
+        "\tret;\n}\n.section .text { .b8 0 }\n",
+        "section .text",
+    ),
+    "a section in a section": (
+        "\tret;\n\n}",
+        "\tret;\n}\n.section .debug_str { .b8 0 { .b8 1 } }\n",
+        "unexpected '{'",
+    ),
+    "an entry on the line of a section": (
+        "\tret;\n\n}",
+        "\tret;\n}\n.section .debug_str { } " + EVIL,
+        "'.visible' on the line of '.section'",
+    ),
+    "a section without end": (
+        "\tret;\n\n}",
+        "\tret;\n}\n.section .debug_str { .b8 0 ",
+        "unexpected 'end of text'",
+    ),
     "a debugging section": (SIZE, SIZE + ".section .debug_str { .b8 0 }\n", "'.section'"),
+    "a vector of one": (LANE, "mov.u32 %r5, {%tid.x};", "the opcode table does not cover"),
     "another pragma": ("\tret;", '.pragma "frequency 7"; ret;', "unexpected '\"frequency 7\"'"),
     "a store behind a carriage return": (
         STORE,
@@ -261,6 +305,19 @@ def test_pointers_may_promise_what_the_effect_assumes(ptx: str, pack: Any) -> No
         assert validate(text, pack.effect()).holds
     for bounds in (".reqntid 32\n", ".reqntid 32, 1, 1\n", ""):
         assert validate(edited(ptx, BOUNDS, bounds), pack.effect()).holds
+
+
+def test_line_information_is_passed_over_and_nothing_else(ptx: str, pack: Any) -> None:
+    lines = ".loc 1 2 3 // k.cu\n.loc 1 2 3, function_name $L__str+4, inlined_at 1 2 3\n"
+    sections = (
+        '.file 1 "k.cu", 17, 4\n'
+        ".section .debug_str {\n$L__str:\n.b8 107, 0\n.b32 $L__str+1\n.b64 .debug_line\n}\n"
+    )
+    assert validate(edited(ptx, LANE, lines + LANE) + sections, pack.effect()).holds
+    wrong = edited(ptx, LANE, f"{LANE}\n.loc 1 2 3\nxor.b32 %r5, %r5, 1;\n.loc 1 2 3\n")
+    assert validate(wrong, pack.effect()).failures
+    one = edited(edited(ptx, "[%rd17+12], %r4;", "[ %rd17 + 12 ], { %r4 };"), LANE, LANE)
+    assert validate(one, pack.effect()).holds
 
 
 def test_values_nested_without_end_are_refused(ptx: str, pack: Any) -> None:
