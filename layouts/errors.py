@@ -34,6 +34,10 @@ class OwnershipError(TyloError):
     """A lane, value or coordinate outside an ownership, or two ownerships that disagree."""
 
 
+class PendingError(TyloError):
+    """A result that an instruction is still writing, used before its wait."""
+
+
 class AtomError(TyloError):
     """An instruction atom that no table describes, or a name that fits several."""
 

@@ -265,5 +265,6 @@ class Ownership:
         found: set[str] = set()
         modes = (mode for each in self.inputs for mode in each.modes)
         for part in (*self.shape, *(part for mode in modes for part in (mode.size, *mode.steps))):
-            found.update(names(part))
+            if not isinstance(part, int):
+                found.update(names(part))
         return tuple(sorted(found))

@@ -5,6 +5,9 @@ a packed operand A word number = w + W * (m + M * k). Operand B counts (value, n
 m fastest and sit *inside* the repeats: along an axis the atom comes first, then the warps, then
 the repeats. ``arrangement="blocked"`` puts the repeats inside the warps instead.
 
+An atom of a whole warpgroup keeps its four warps, which count first: what is said of warps is then
+said of warpgroups.
+
 Two M repeats and four N repeats of an accumulator, on two M warps:
 
 >>> from tylo.layouts.atoms import atom
@@ -115,13 +118,16 @@ def tile(
         Input(f"repeat_{axis}", (moving(axis, along.get(axis, Along()).repeats, repeat_step),))
         for axis in (order or ownership.axis_names)
     )
+    # A warpgroup's own warps come first; further warps count on from them.
+    own = next((each.modes for each in ownership.threads if each.name == "warp"), ())
     warps = Input(
         "warp",
-        tuple(moving(axis, part.warps, warp_step) for axis, part in along.items()),
+        (*own, *(moving(axis, part.warps, warp_step) for axis, part in along.items())),
     )
+    others = tuple(each for each in ownership.threads if each.name != "warp")
     return Ownership(
         axes=tuple(extents.items()),
         values=ownership.values + repeats,
-        threads=(*ownership.threads, warps),
+        threads=(*others, warps),
         bits=ownership.bits,
     )

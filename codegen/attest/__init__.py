@@ -32,7 +32,8 @@ from tylo.codegen.attest.probes import (
 from tylo.codegen.cache import compile_cached
 from tylo.codegen.cuda_files import cuda_file
 from tylo.codegen.launch import Device, DeviceInfo, Input, Module, Output
-from tylo.layouts.atoms import ATOMS, Atom
+from tylo.layouts.atoms import Atom
+from tylo.layouts.atoms.mma_m16n8k16 import ATOMS
 
 __all__ = [
     "Attestation",

@@ -9,15 +9,24 @@ its dot-separated parts must appear, in order, in the canonical name.
 Traceback (most recent call last):
 tylo.layouts.errors.AtomError: 'mma.m16n8k16' fits several atoms; \
 say which: mma.m16n8k16.bf16, mma.m16n8k16.f16
+>>> atom("wgmma.m64n64k16.bf16").name
+'wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16'
 """
 
 from __future__ import annotations
 
-from tylo.layouts.atoms import mma_m16n8k16
+from tylo.layouts.atoms import mma_m16n8k16, wgmma
 from tylo.layouts.atoms.atom import Atom, Operand
 from tylo.layouts.errors import AtomError
 
-ATOMS: tuple[Atom, ...] = mma_m16n8k16.ATOMS
+ATOMS: tuple[Atom, ...] = mma_m16n8k16.ATOMS + wgmma.ATOMS
+
+# How a message lists the atoms: there are too many N to name each.
+_FAMILIES = (
+    *(each.short_name for each in mma_m16n8k16.ATOMS),
+    "wgmma.m64nNk16.bf16 and .f16 for N = 8, 16, ..., 256",
+)
+_MOST_CHOICES = 4
 
 # Names that people ask for and that no table here can answer, with the reason.
 _OUT_OF_SCOPE = {
@@ -26,7 +35,6 @@ _OUT_OF_SCOPE = {
     "tcgen05": "tensor memory has no table yet",
     "mfma": "AMD instructions have no table, and NVIDIA's rules never apply to them",
     "ldmatrix": "matrix loads have no table yet",
-    "wgmma": "warpgroup instructions have no table yet",
 }
 
 __all__ = ["ATOMS", "Atom", "Operand", "atom"]
@@ -47,7 +55,8 @@ def atom(name: str) -> Atom:
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        choices = ", ".join(each.short_name for each in fitting)
+        choices = ", ".join(each.short_name for each in fitting[:_MOST_CHOICES])
+        choices += ", ..." if len(fitting) > _MOST_CHOICES else ""
         raise AtomError(f"{name!r} fits several atoms", hint=f"say which: {choices}")
     for part, reason in _OUT_OF_SCOPE.items():
         if part in asked:
@@ -61,4 +70,4 @@ def _fits(asked: str, canonical: str) -> bool:
 
 
 def _known() -> str:
-    return ", ".join(each.short_name for each in ATOMS)
+    return ", ".join(_FAMILIES)

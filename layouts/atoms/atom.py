@@ -45,4 +45,7 @@ class Atom:
             if operand.letter == wanted:
                 return operand
         known = ", ".join(operand.letter for operand in self.operands)
-        raise AtomError(f"{self.short_name} has no operand {letter!r}", hint=f"use {known} or D")
+        where = "; B is read from shared memory, without an owner" if wanted == "B" else ""
+        raise AtomError(
+            f"{self.short_name} has no operand {letter!r}", hint=f"use {known} or D{where}"
+        )

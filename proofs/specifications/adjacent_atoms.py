@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from tylo.layouts.atoms import Atom
+from tylo.layouts.errors import GenerationError
 from tylo.layouts.owners import inverse
 from tylo.layouts.ownership import Ownership
 from tylo.layouts.terms import Integer, name
@@ -36,6 +37,15 @@ def theorem(atom: Atom) -> str:
         f"holds in value 2 * (w mod 2) + h of accumulator atom (m, 2 * k + w div 2). "
         f"The exchange of values is one to one and onto, and no element changes lanes."
     )
+
+
+def require_pairs(atom: Atom) -> None:
+    """Refuse an atom whose accumulators are not 16x8, two of which make its A operand."""
+    if atom.tile != (16, 8, 16):
+        raise GenerationError(
+            f"two accumulators of {atom.short_name} are not its A operand",
+            hint="the adjacent-atom theorem is about mma.m16n8k16.bf16 and mma.m16n8k16.f16",
+        )
 
 
 def exchange(word: Any, half: Any, pair: Any) -> tuple[Any, Any]:
@@ -78,6 +88,7 @@ def claims(atom: Atom) -> tuple[Claim, ...]:
     Warps sit inside the repeats, so that M repeats on W warps are M * W row blocks, block = warp +
     W * m; what is claimed of lanes and values is claimed for every number of row blocks.
     """
+    require_pairs(atom)
     repeats_m, pairs, warps_m = name("M"), name("K"), name("W")
     source = accumulator_tile(atom, repeats_m, pairs, 1)
     target = operand_tile(atom, repeats_m, pairs, 1)

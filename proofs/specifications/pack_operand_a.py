@@ -21,6 +21,7 @@ from tylo.proofs.specifications.adjacent_atoms import (
     accumulator_tile,
     exchange,
     operand_tile,
+    require_pairs,
 )
 
 ENTRY = "tylo_pack_operand_a"
@@ -42,6 +43,7 @@ class PackTile:
     warps_m: int = 1
 
     def __post_init__(self) -> None:
+        require_pairs(self.atom)
         for label, count in (
             ("M repeats", self.repeats_m),
             ("column pairs", self.pairs),

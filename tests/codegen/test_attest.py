@@ -16,7 +16,8 @@ from tylo.codegen.attest import Observed, TableAttestation, attestation_source, 
 from tylo.codegen.attest.probes import memory_matrices, one_hot_floats, one_hot_words
 from tylo.codegen.launch import DeviceInfo
 from tylo.codegen.nvrtc import compile, require_full_speed
-from tylo.layouts.atoms import ATOMS, Atom
+from tylo.layouts.atoms import Atom
+from tylo.layouts.atoms.mma_m16n8k16 import ATOMS
 from tylo.layouts.ownership import Ownership
 
 TABLES = json.loads(

@@ -8,7 +8,8 @@ import pytest
 
 from tylo.codegen.attest import attest
 from tylo.codegen.launch import Device
-from tylo.layouts.atoms import ATOMS, Atom
+from tylo.layouts.atoms import Atom
+from tylo.layouts.atoms.mma_m16n8k16 import ATOMS
 from tylo.layouts.ownership import Ownership
 
 pytestmark = pytest.mark.gpu

@@ -313,7 +313,16 @@ def test_every_tile_of_sixteen_operands_is_accepted() -> None:
         ("pack", {}, GenerationError, "no specification 'pack'; there are: adjacent_atoms"),
         ("adjacent_atoms", {}, AtomError, "no atom"),
         ("adjacent_atoms", {"atom": "mma.m16n8k16"}, AtomError, "fits several atoms"),
-        ("adjacent_atoms", {"atom": "wgmma.m64n8k16"}, AtomError, "warpgroup instructions"),
+        ("adjacent_atoms", {"atom": "wgmma.m64n8k16"}, AtomError, "fits several atoms"),
+        *(
+            (
+                specification,
+                {"atom": "wgmma.m64n8k16.f16"},
+                GenerationError,
+                "two accumulators of wgmma.m64n8k16.f16 are not its A operand",
+            )
+            for specification in ("adjacent_atoms", "pack_operand_a")
+        ),
         (
             "adjacent_atoms",
             {"atom": "mma.m16n8k16.f16", "pairs": 2},
