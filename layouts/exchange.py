@@ -66,7 +66,7 @@ class ExchangePlan:
 def parts(ownership: Ownership, axis: int) -> Integer:
     """How many warps hold parts of one row of `axis`."""
     found: Integer = 1
-    for _, mode in _along(ownership, axis):
+    for _, mode in warp_digits(ownership, axis):
         found = found * mode.size
     return found
 
@@ -76,7 +76,7 @@ def partial(ownership: Ownership, axis: int) -> Ownership:
     rest = reduced(ownership, axis)
     weights: dict[int, Integer] = {}
     weight: Integer = 1
-    for place, mode in _along(ownership, axis):
+    for place, mode in warp_digits(ownership, axis):
         weights[place] = weight
         weight = weight * mode.size
 
@@ -126,8 +126,11 @@ def replica(ownership: Ownership, **indices: Any) -> Any:
     return number
 
 
-def _along(ownership: Ownership, axis: int) -> list[tuple[int, Mode]]:
-    """The warps' digits that move along `axis` with their places, in order of their steps."""
+def warp_digits(ownership: Ownership, axis: int) -> list[tuple[int, Mode]]:
+    """The warps' digits that move along `axis` with their places, in order of their steps.
+
+    That is the order in which a part's number is made of them.
+    """
     modes = next((each.modes for each in ownership.threads if each.name == "warp"), ())
     found = [(place, mode) for place, mode in enumerate(modes) if moves(mode, axis)]
     if len(found) > 1:

@@ -61,6 +61,22 @@ def inverse(ownership: Ownership, coordinate: Sequence[Any]) -> dict[str, Any]:
     Raises `OwnershipError` if the digits along an axis do not form a mixed radix of its extent, or
     the coordinate is outside the tile.
     """
+    found: dict[str, Any] = {each.name: 0 for each in ownership.inputs}
+    weights = {each.name: _weights(each) for each in ownership.inputs}
+    for (label, place), digit in digits_at(ownership, coordinate).items():
+        found[label] = found[label] + digit * weights[label][place]
+    return found
+
+
+def digits_at(ownership: Ownership, coordinate: Sequence[Any]) -> dict[tuple[str, int], Any]:
+    """The digits that own `coordinate`, by the input's name and their place in it.
+
+    Digits that move nothing own every coordinate and are left out. Raises as `inverse` does.
+
+    >>> from tylo.layouts.atoms import atom
+    >>> digits_at(atom("mma.m16n8k16.bf16").operand("C").ownership, (9, 2))
+    {('lane', 1): 1, ('value', 1): 1, ('value', 0): 0, ('lane', 0): 1}
+    """
     if len(coordinate) != len(ownership.axes):
         raise OwnershipError(
             f"{tuple(coordinate)} has {len(coordinate)} entries",
@@ -70,15 +86,14 @@ def inverse(ownership: Ownership, coordinate: Sequence[Any]) -> dict[str, Any]:
         inside(label, position, extent)
         for (label, extent), position in zip(ownership.axes, coordinate, strict=True)
     ]
-    found: dict[str, Any] = {each.name: 0 for each in ownership.inputs}
-    weights = {each.name: _weights(each) for each in ownership.inputs}
+    found: dict[tuple[str, int], Any] = {}
     for axis, (label, extent) in enumerate(ownership.axes):
         chain = _chain(ownership, axis, label, extent)
         for position, (source, index, mode) in enumerate(chain):
             digit = where[axis] // mode.steps[axis]
             if position < len(chain) - 1:
                 digit = digit % mode.size
-            found[source.name] = found[source.name] + digit * weights[source.name][index]
+            found[source.name, index] = digit
     return found
 
 

@@ -61,20 +61,21 @@ def replicated(ownership: Ownership, label: str, copies: Integer) -> Ownership:
     """
     require_number("the number of copies", copies, 1)
     still = Mode(copies, (0,) * len(ownership.axes))
-    sides = {"values": ownership.values, "threads": ownership.threads}
+
+    def copied(inputs: tuple[Input, ...]) -> tuple[Input, ...]:
+        return tuple(
+            Input(each.name, (*each.modes, still)) if each.name == label else each
+            for each in inputs
+        )
+
+    values, threads = ownership.values, ownership.threads
     if all(each.name != label for each in ownership.inputs):
-        side = "threads" if label in ("lane", "warp") else "values"
-        sides[side] += (Input(label, ()),)
-    return replace(
-        ownership,
-        **{
-            side: tuple(
-                Input(each.name, (*each.modes, still)) if each.name == label else each
-                for each in inputs
-            )
-            for side, inputs in sides.items()
-        },
-    )
+        added = (Input(label, ()),)
+        if label in ("lane", "warp"):
+            threads += added
+        else:
+            values += added
+    return replace(ownership, values=copied(values), threads=copied(threads))
 
 
 def _axes_in_order(ownership: Ownership, order: tuple[str, ...]) -> Ownership:
