@@ -1,4 +1,4 @@
-"""`tylo check`: check bundles and certificates, trusting neither."""
+"""`tylo check`: check bundles and certificates, trusting neither; PTX is `check_ptx`'s."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from tylo.cli.checking import examine
 from tylo.cli.output import EXIT_CODES, print_json, worst
+from tylo.layouts.errors import BundleError
 from tylo.proofs.bundle import HOLDS
 
 SCHEMA = "tylo.check/1"
@@ -14,6 +15,14 @@ SCHEMA = "tylo.check/1"
 
 def run(options: argparse.Namespace) -> int:
     """Print each verdict that is not plain success, and one line per path."""
+    if options.ptx is not None or options.against is not None:
+        from tylo.cli import check_ptx
+
+        return check_ptx.run(options)
+    if not options.paths:
+        raise BundleError(
+            "nothing to check", hint="name a bundle, a certificate, or --ptx FILE --against CLAIM"
+        )
     codes = []
     results = []
     for path in options.paths:

@@ -70,13 +70,24 @@ def build_parser() -> argparse.ArgumentParser:
     _tile_options(generate, letters="")
     _json_option(generate)
 
-    check = commands.add_parser("check", help="check bundles and certificates, trusting neither")
+    check = commands.add_parser(
+        "check", help="check bundles, certificates, and anyone's PTX, trusting none of them"
+    )
     check.add_argument(
         "paths",
-        nargs="+",
+        nargs="*",
         type=_place,
         metavar="PATH",
         help="a bundle's folder or a certificate",
+    )
+    check.add_argument(
+        "--ptx", type=_place, metavar="FILE", help="PTX that anyone wrote, instead of a PATH"
+    )
+    check.add_argument(
+        "--against",
+        type=_place,
+        metavar="CLAIM",
+        help="a .toml file that says what the PTX is to do",
     )
     check.add_argument(
         "--rebuild", action="store_true", help="regenerate and recompile, and compare bytes"

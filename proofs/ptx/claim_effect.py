@@ -1,0 +1,260 @@
+"""From a claim's file to the `Effect` that is proven.
+
+A store of the file is one for each `value`, and several values that one instruction writes are one
+store of the effect. How many those are does not matter for what the kernel means, so where the file
+does not say, it is taken from the instructions at hand. That the values of one instruction lie next
+to each other is not taken from anywhere: it is proven (`claim_vectors`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tylo.layouts.errors import ClaimError
+from tylo.layouts.terms import Integer, evaluate, names
+from tylo.layouts.terms import name as named
+from tylo.proofs.effects import CONVERSIONS, Buffer, Effect, Element, Less, Matrix, Part, Store
+from tylo.proofs.ptx.claim_file import ClaimedStore, PtxClaim
+from tylo.proofs.ptx.claim_ownership import coordinates
+from tylo.proofs.ptx.claim_scope import Scope
+from tylo.proofs.ptx.claim_terms import Access
+from tylo.proofs.ptx.claim_vectors import Solve, Value, values_at_once
+from tylo.proofs.ptx.scene import build
+
+_MOST_STORES = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """An effect, and where in the file each of its stores was stated."""
+
+    effect: Effect
+    origins: tuple[str, ...]
+
+
+def lower(claim: PtxClaim, widths: Collection[int] = (), solve: Solve | None = None) -> Lowered:
+    """The effect that a claim states.
+
+    `widths` are those of the store instructions at hand, in bits: values proven to be neighbours,
+    by `solve`, are written together where an instruction of that width is there. Without either,
+    each value is a store of its own. Raises `ClaimError` for what is no effect.
+    """
+    scope = Scope(claim)
+    guarded = {each.into.buffer for each in claim.stores if each.where}
+    buffers = {each.name: _buffer(scope, each, guarded) for each in claim.buffers}
+    stated = [
+        (each, [_value(scope, each, buffers, value) for value in range(each.values)])
+        for each in claim.stores
+    ]
+    if sum(len(values) for _, values in stated) > _MOST_STORES:
+        claim.table.fail("too many stores", hint=f"at most {_MOST_STORES} values a thread")
+    single = _lowered(scope, buffers, stated, [1] * len(stated))
+    scene = build(single.effect)
+    counts = []
+    for store, values in stated:
+        bits = buffers[store.into.buffer].element_bits
+        counts.append(values_at_once(scene, store, values, bits, widths, solve))
+    return _lowered(scope, buffers, stated, counts)
+
+
+def _lowered(
+    scope: Scope,
+    buffers: Mapping[str, Buffer],
+    stated: Sequence[tuple[ClaimedStore, Sequence[Value]]],
+    counts: Sequence[int],
+) -> Lowered:
+    """The effect in which each stated store writes so many values at once."""
+    claim = scope.claim
+    stores: list[Store] = []
+    origins: list[str] = []
+    for (store, values), count in zip(stated, counts, strict=True):
+        for first in range(0, len(values), count):
+            stores.append(_store(scope, store, buffers, values[first : first + count]))
+            several = f" values {first} to {first + count - 1}" if count > 1 else f" value {first}"
+            origins.append(store.table.path + (several if len(values) > 1 else ""))
+    preconditions = tuple(
+        Less(*(scope.launch(claim.table, "assume", side) for side in (less.left, less.right)))
+        for less in claim.preconditions
+    )
+    try:
+        effect = Effect(
+            claim.entry,
+            claim.threads,
+            tuple(buffers.values()),
+            tuple(stores),
+            claim.maximum_blocks,
+            (*claim.sizes, *claim.unused),
+            preconditions,
+            claim.arguments,
+        )
+    except ClaimError as reason:
+        claim.table.fail(reason.message, reason.hint)
+    return Lowered(effect, tuple(origins))
+
+
+def _buffer(scope: Scope, buffer: Buffer, guarded: Collection[str]) -> Buffer:
+    """The buffer with its author's names resolved; what is written, if that has to be said."""
+    table = scope.claim.table
+
+    def resolved(term: Integer | None) -> Integer | None:
+        return None if term is None else scope.launch(table, f"buffer.{buffer.name}", term)
+
+    shares, total, shape = buffer.elements_per_block, resolved(buffer.elements), buffer.written
+    if shape is not None:
+        sides = (resolved(side) or 0 for side in (shape.rows, shape.columns, shape.stride))
+        shape = Matrix(*sides)
+    elif total is not None and buffer.direction == "out":
+        shape = Matrix(1, total, total)
+    elif buffer.name in guarded:
+        table.fail(
+            f"[buffer.{buffer.name}] some stores into it have a condition",
+            hint="state its extent as elements, such as n, instead of elements_per_block",
+        )
+    return replace(buffer, elements_per_block=resolved(shares), elements=total, written=shape)
+
+
+def _value(scope: Scope, stated: ClaimedStore, buffers: Mapping[str, Buffer], value: int) -> Value:
+    table = stated.table
+    local: dict[str, Integer] = {"value": value}
+    if stated.ownership is not None:
+        count = stated.ownership.thread_count
+        if scope.claim.threads % count:
+            table.fail(
+                f"ownership is that of {count} threads, and a block has {scope.claim.threads}",
+                hint=f"use a multiple of {count} threads",
+            )
+        local |= coordinates(stated.ownership, scope.claim.threads, value)
+    where = tuple(
+        Less(*(scope.thread(table, "where", side, local) for side in (less.left, less.right)))
+        for less in stated.where
+    )
+    row, column = _indices(scope, stated, buffers, stated.into, "into", local)
+    source_row, source = _indices(scope, stated, buffers, stated.source, "from", local)
+    if source_row is not None:
+        table.fail("from: an input has one index", hint="write row * stride + column")
+    return Value(row, column, source, where)
+
+
+def _indices(
+    scope: Scope,
+    stated: ClaimedStore,
+    buffers: Mapping[str, Buffer],
+    access: Access,
+    key: str,
+    local: Mapping[str, Integer],
+) -> tuple[Integer | None, Integer]:
+    table = stated.table
+    if access.buffer not in buffers:
+        table.fail(
+            f"{key}: no buffer is called {access.buffer!r}",
+            hint=f"buffers: {', '.join(buffers)}",
+        )
+    buffer, direction = buffers[access.buffer], {"into": "out", "from": "in"}[key]
+    if buffer.direction != direction:
+        table.fail(
+            f"{key}: buffer {buffer.name!r} has direction {buffer.direction!r}",
+            hint=f"stores go into an out buffer, and come from an in buffer: state {direction!r}",
+        )
+    matrix = any(b.name == buffer.name and b.written for b in scope.claim.buffers)
+    if len(access.indices) != 1 + matrix:
+        table.fail(
+            f"{key}: {buffer.name} has {len(access.indices)} indices",
+            hint=f"it is {'a matrix: give row and column' if matrix else 'an array: give one'}",
+        )
+    terms = [scope.thread(table, key, index, local) for index in access.indices]
+    return (terms[0] if matrix else None), terms[-1]
+
+
+def _store(
+    scope: Scope,
+    stated: ClaimedStore,
+    buffers: Mapping[str, Buffer],
+    values: Sequence[Value],
+) -> Store:
+    """Some values that one instruction writes."""
+    table, first = stated.table, values[0]
+    target, source = buffers[stated.into.buffer], buffers[stated.source.buffer]
+    conversion = stated.source.conversion
+    _check_conversion(stated, target, source)
+    index, element = first.column, None
+    if target.written is not None:
+        row: Integer = 0 if first.row is None else first.row
+        if first.row is not None:
+            index = row * target.written.stride + first.column
+        element = Element(row, first.column, **_writer(scope, stated, first))
+    try:
+        return Store(
+            target.name,
+            index * (target.element_bits // 8),
+            tuple(
+                Part(
+                    target.element_bits,
+                    conversion,
+                    source.name,
+                    each.source * (source.element_bits // 8),
+                )
+                for each in values
+            ),
+            scope.launch(table, "steps", stated.steps),
+            first.where,
+            element,
+        )
+    except ClaimError as reason:
+        table.fail(reason.message, reason.hint)
+
+
+def _check_conversion(stated: ClaimedStore, target: Buffer, source: Buffer) -> None:
+    conversion, bits = stated.source.conversion, (source.element_bits, target.element_bits)
+    if conversion != "move" and conversion not in CONVERSIONS:
+        stated.table.fail(
+            f"from: {conversion!r} is no conversion that is known",
+            hint=f"use one of {', '.join(CONVERSIONS)}, or none",
+        )
+    wanted = CONVERSIONS.get(conversion, (target.element_bits, target.element_bits))
+    if bits != wanted:
+        stated.table.fail(
+            f"{conversion} makes {wanted[1]} bits of {wanted[0]}, and {source.name} has elements "
+            f"of {bits[0]}, {target.name} of {bits[1]}",
+            hint="give both the element that they have",
+        )
+
+
+def _writer(scope: Scope, stated: ClaimedStore, value: Value) -> Mapping[str, Integer]:
+    """Who writes an element: as stated, or the inverse of an index that is linear.
+
+    Nothing is believed here: that it is the inverse, is an obligation.
+    """
+    table = stated.table
+    if stated.writer is not None:
+        return {
+            key: scope.element(stated.table, f"writer.{key}", term)
+            for key, term in stated.writer.items()
+        }
+    found = None if value.row is not None else _linear(value.column, scope.claim.threads)
+    if found is None or stated.steps != 1:
+        table.fail(
+            "needs a writer: who writes an element is not plain from into",
+            hint="add [store.writer] with block and thread as terms over row and column",
+        )
+    per_block, per_thread = found
+    column = named("column")
+    inside = column % per_block
+    if per_thread * scope.claim.threads < per_block:
+        inside = inside % (per_thread * scope.claim.threads)
+    return {"block": column // per_block, "thread": inside // per_thread, "step": 0}
+
+
+def _linear(term: Integer, threads: int) -> tuple[int, int] | None:
+    """What a block and a thread add to a term, if these seem to be all that it is made of."""
+    if set(names(term)) != {"thread", "block"}:
+        return None
+
+    def at(thread: int, block: int) -> int:
+        return int(evaluate(term, {"thread": thread, "block": block}))
+
+    start = at(0, 0)
+    per_block, per_thread = at(0, 1) - start, at(min(1, threads - 1), 0) - start
+    points = [(thread, block) for thread in {0, threads // 2, threads - 1} for block in (0, 1, 6)]
+    linear = all(at(t, b) == start + t * per_thread + b * per_block for t, b in points)
+    return (per_block, per_thread) if linear and per_thread > 0 and per_block > 0 else None

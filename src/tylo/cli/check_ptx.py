@@ -1,0 +1,93 @@
+"""`tylo check --ptx FILE --against CLAIM`: does somebody's PTX do what a claim's file says?"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from tylo.cli.output import EXIT_CODES, print_json
+from tylo.layouts.errors import ClaimError
+from tylo.proofs.ptx.claim_check import Examined, examine_ptx
+from tylo.proofs.ptx.validate import Verdict
+
+SCHEMA = "tylo.check/1"
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print every verdict by instruction, and what is assumed; the exit code says the rest."""
+    if not options.ptx or not options.against or options.paths or options.rebuild:
+        raise ClaimError(
+            "--ptx FILE and --against CLAIM belong together, and alone",
+            hint="check bundles and certificates in a run of their own",
+        )
+    found = examine_ptx(Path(options.ptx), Path(options.against))
+    if options.json:
+        print_json({"schema": SCHEMA, "results": [_as_json(options, found)]})
+    else:
+        _print(options, found)
+    return EXIT_CODES[found.verdict]
+
+
+def _print(options: argparse.Namespace, found: Examined) -> None:
+    verdicts = found.validation.verdicts
+    held = sum(verdict.verdict == "holds" for verdict in verdicts)
+    print(
+        f"{found.verdict}: {options.ptx}: {found.entry} for {found.target}, against "
+        f"{options.against}: {held} of {len(verdicts)} obligations hold"
+    )
+    for verdict in verdicts:
+        if verdict.verdict != "holds":
+            stated = found.stated(verdict)
+            print(f"  {verdict}" + (f" ({stated})" if stated else ""))
+    where: dict[tuple[int, str], list[str]] = defaultdict(list)
+    for verdict in verdicts:
+        if verdict.verdict == "holds":
+            at = verdict.obligation
+            where[at.line, at.text].append(at.label)
+    for (line, text), labels in sorted(where.items()):
+        at_line = f"line {line}: `{text}`" if line else text
+        print(f"  holds: {at_line}: {_short(labels)}")
+    for assumption in found.assumptions:
+        print(f"  assumed: {assumption}")
+
+
+def _short(labels: list[str]) -> str:
+    """Labels with what they are about said once: "store 0: address, bounds; store 1: address"."""
+    about: dict[str, list[str]] = defaultdict(list)
+    for label in labels:
+        subject, _, what = label.rpartition(": ")
+        about[subject].append(what)
+    return "; ".join(
+        (f"{subject}: " if subject else "") + ", ".join(dict.fromkeys(whats))
+        for subject, whats in about.items()
+    )
+
+
+def _as_json(options: argparse.Namespace, found: Examined) -> dict[str, Any]:
+    return {
+        "path": options.ptx,
+        "claim": options.against,
+        "entry": found.entry,
+        "target": found.target,
+        "verdict": found.verdict,
+        "assumptions": list(found.assumptions),
+        "obligations": [_obligation(found, verdict) for verdict in found.validation.verdicts],
+    }
+
+
+def _obligation(found: Examined, verdict: Verdict) -> dict[str, Any]:
+    at, failure = verdict.obligation, verdict.failure
+    entry: dict[str, Any] = {
+        "label": at.label,
+        "line": at.line,
+        "text": at.text,
+        "verdict": verdict.verdict,
+        "stated": found.stated(verdict),
+    }
+    if failure is not None:
+        entry["message"] = failure.message
+        if failure.thread >= 0:
+            entry |= {"thread": failure.thread, "lane": failure.lane, "block": failure.block}
+    return entry
