@@ -7,7 +7,8 @@ The names most programs need, loaded when first used:
 >>> tylo.owners(C, 9, 5)
 [{'value': 3, 'lane': 6}]
 
-Everything else is in the rooms: `tylo.layouts`, `tylo.proofs`, `tylo.codegen`.
+Kernels to call are in `tylo.kernels`; everything else is in the rooms: `tylo.layouts`,
+`tylo.proofs`, `tylo.codegen`.
 """
 
 from __future__ import annotations
@@ -64,8 +65,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'tylo' has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "kernels":
+        return import_module("tylo.kernels")
+    if name not in _HOME:
+        raise AttributeError(f"module 'tylo' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

@@ -1,0 +1,280 @@
+"""A chosen kernel, loaded on a device, ready to be launched again and again.
+
+`launcher(choice, device, constants)` compiles the kernel's text for the choice's architecture, or
+finds it compiled (`tylo.codegen.cache`), loads it once per device, allows it the shared memory and
+the cluster size that it asks for, and checks the geometry. What is left is a launch:
+
+    go = launcher(choice, device, {"rows": 4096, "columns": 1024}, pointers=("x", "out"))
+    go((x.address, out.address), stream)
+
+Parameters lie in one block of memory, each at its own alignment, with the constants filled in once.
+A launch writes the addresses, hands the block to the driver, and returns: it allocates nothing on
+the device, waits for nothing, and can be captured in a CUDA graph. Blocks are taken from a list and
+put back, so that threads never share one.
+
+Source: CUDA Driver API, "Library Management", "Execution Control" (`cuLaunchKernelEx`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from tylo.codegen.architecture import parse_architecture
+from tylo.codegen.cache import compile_cached
+from tylo.codegen.launch.choice import PARAMETER_CODES, Choice, KernelText
+from tylo.codegen.launch.devices import DeviceState, current
+from tylo.codegen.launch.driver import checked
+from tylo.layouts.errors import LaunchError
+
+_GRID_LIMITS = (2**31 - 1, 65535, 65535)
+_BLOCK_THREADS = 1024
+_PORTABLE_CLUSTER = 8
+# What needs no leave of its own: every device gives a block this much, in bytes.
+_SHARED_WITHOUT_LEAVE = 48 * 1024
+
+_lock = threading.RLock()
+_functions: dict[tuple[KernelText, str, DeviceState], int] = {}
+_allowed: dict[tuple[int, DeviceState, str], int] = {}
+
+
+class Launcher:
+    """One kernel in one geometry, with its constants; called with addresses and a stream."""
+
+    def __init__(
+        self,
+        device: DeviceState,
+        choice: Choice,
+        function: int,
+        constants: Mapping[str, int | float],
+        pointers: Sequence[str],
+    ) -> None:
+        self._device = device
+        self._driver = device.driver
+        self._entry = choice.kernel.entry
+        self._function = function
+        self._geometry = (*choice.grid, *choice.block, choice.shared)
+        self._clustered = choice.cluster != (1, 1, 1)
+        self._choice = choice
+        self._arguments = _Arguments(choice, constants, pointers)
+
+    def __call__(self, addresses: Sequence[int], stream: int) -> None:
+        """Queue the kernel on `stream`, a handle of the device's primary context."""
+        driver = self._driver
+        block = self._arguments.taken(addresses)
+        try:
+            error, found = driver.cuCtxGetCurrent()
+            if int(error) == 0 and int(found) == self._device.context:
+                self._launch(block, stream)
+            else:
+                with current(self._device):
+                    self._launch(block, stream)
+        finally:
+            self._arguments.given_back(block)
+
+    def _launch(self, block: _Block, stream: int) -> None:
+        if self._clustered:
+            # Kept with the block: to build one costs more than the launch.
+            config = block.config = block.config or _clustered(self._driver, self._choice)
+            config.hStream = stream
+            (error,) = self._driver.cuLaunchKernelEx(config, self._function, block.pointers, 0)
+        else:
+            (error,) = self._driver.cuLaunchKernel(
+                self._function, *self._geometry, stream, block.pointers, 0
+            )
+        if int(error) != 0:
+            raise LaunchError(
+                f"launching {self._entry!r} on device {self._device.ordinal}, stream {stream:#x}, "
+                f"failed with {error.name}",
+                hint="the stream must belong to that device, and an earlier kernel may have failed",
+            )
+
+
+class _Block:
+    """The parameters of one launch in memory, and the array of pointers to each of them."""
+
+    __slots__ = ("_bytes", "_table", "config", "pointers", "words")
+
+    def __init__(self, packed: bytes, offsets: Sequence[int], varying: Sequence[int]) -> None:
+        self._bytes = ctypes.create_string_buffer(packed, len(packed))
+        base = ctypes.addressof(self._bytes)
+        self._table = (ctypes.c_void_p * len(offsets))(*(base + offset for offset in offsets))
+        self.pointers = ctypes.addressof(self._table)
+        self.words = [ctypes.c_uint64.from_buffer(self._bytes, offset) for offset in varying]
+        self.config: Any = None
+
+
+class _Arguments:
+    def __init__(
+        self, choice: Choice, constants: Mapping[str, int | float], pointers: Sequence[str]
+    ) -> None:
+        # Native alignment of a C struct is that of kernel parameters: each at its own size.
+        layout = ""
+        self._offsets: list[int] = []
+        values: list[int | float] = []
+        places: dict[str, int] = {}
+        for parameter in choice.parameters:
+            layout += PARAMETER_CODES[parameter.kind]
+            offset = struct.calcsize(layout) - struct.calcsize(layout[-1])
+            self._offsets.append(offset)
+            if parameter.kind == "pointer":
+                places[parameter.name] = offset
+                values.append(0)
+            else:
+                values.append(_constant(choice, parameter.name, parameter.kind, constants))
+        unknown = set(places) - set(pointers)
+        if unknown:
+            raise LaunchError(
+                f"{choice.kernel.entry!r} has the pointer parameters {sorted(unknown)}, given are "
+                f"{list(pointers)}",
+                hint="the chooser names parameters that its caller does not pass",
+            )
+        self._packed = struct.pack(layout, *values)
+        self._varying = [(pointers.index(name), offset) for name, offset in places.items()]
+        self._free: list[_Block] = []
+
+    def taken(self, addresses: Sequence[int]) -> _Block:
+        try:
+            block = self._free.pop()
+        except IndexError:
+            offsets = [offset for _, offset in self._varying]
+            block = _Block(self._packed, self._offsets, offsets)
+        for word, (index, _) in zip(block.words, self._varying, strict=True):
+            word.value = addresses[index]
+        return block
+
+    def given_back(self, block: _Block) -> None:
+        self._free.append(block)
+
+
+def _constant(
+    choice: Choice, name: str, kind: str, constants: Mapping[str, int | float]
+) -> int | float:
+    if name not in constants:
+        raise LaunchError(
+            f"{choice.kernel.entry!r} has the parameter {name!r}, given are {sorted(constants)}",
+            hint="the chooser names parameters that its caller does not pass",
+        )
+    value = constants[name]
+    try:
+        struct.pack(PARAMETER_CODES[kind], value)
+    except struct.error as error:
+        raise LaunchError(
+            f"{name} = {value} does not fit the {kind} parameter of {choice.kernel.entry!r}",
+            hint="the kernel with 64-bit offsets should have been chosen",
+        ) from error
+    return value
+
+
+def launcher(
+    choice: Choice,
+    device: DeviceState,
+    constants: Mapping[str, int | float],
+    *,
+    pointers: Sequence[str],
+) -> Launcher:
+    """Compile or find, load or find, and check; then only launches are left.
+
+    `constants` has a value for each parameter that is no pointer, `pointers` the order in which
+    addresses are passed. Raises LaunchError for a geometry or an architecture that the device does
+    not have, CompileError for text that NVRTC refuses.
+    """
+    _require_geometry(choice, device)
+    with _lock:
+        key = (choice.kernel, choice.architecture, device)
+        function = _functions.get(key)
+        if function is None:
+            function = _functions[key] = _load(choice, device)
+        _allow(choice, device, function)
+    return Launcher(device, choice, function, constants, pointers)
+
+
+def _require_geometry(choice: Choice, device: DeviceState) -> None:
+    entry = choice.kernel.entry
+    if not parse_architecture(choice.architecture).runs_on(device.capability):
+        major, minor = device.capability
+        raise LaunchError(
+            f"{entry!r} is made for {choice.architecture}, device {device.ordinal} has compute "
+            f"capability {major}.{minor}",
+            hint="run it on such a device",
+        )
+    for axis, blocks, limit in zip("xyz", choice.grid, _GRID_LIMITS, strict=True):
+        if not 1 <= blocks <= limit:
+            raise LaunchError(
+                f"{entry!r} needs {blocks} blocks along {axis}, a grid has 1 to {limit}",
+                hint="split the tensor along its rows into several calls",
+                witness=blocks,
+            )
+    threads = choice.block[0] * choice.block[1] * choice.block[2]
+    if not 1 <= threads <= _BLOCK_THREADS:
+        raise LaunchError(
+            f"{entry!r} has blocks of {threads} threads, a block has 1 to {_BLOCK_THREADS}",
+            hint="choose smaller blocks",
+        )
+    if not 0 <= choice.shared <= device.shared_limit:
+        raise LaunchError(
+            f"{entry!r} asks for {choice.shared} bytes of dynamic shared memory, device "
+            f"{device.ordinal} has {device.shared_limit} per block",
+            hint="choose smaller tiles or fewer stages",
+        )
+    if any(blocks % size for blocks, size in zip(choice.grid, choice.cluster, strict=True)):
+        raise LaunchError(
+            f"{entry!r} has a grid of {choice.grid} blocks in clusters of {choice.cluster}",
+            hint="a grid is a whole number of clusters along each axis",
+        )
+
+
+def _load(choice: Choice, device: DeviceState) -> int:
+    """The kernel's handle: of a library, so that it is valid in every context of the device."""
+    entry = choice.kernel.entry
+    compiled = compile_cached(choice.kernel.source(), choice.architecture, kernels=[entry])
+    driver = device.driver
+    with current(device), _capture_allowed(driver):
+        library = checked(driver, "cuLibraryLoadData", compiled.cubin, [], [], 0, [], [], 0)
+        return int(checked(driver, "cuLibraryGetKernel", library, entry.encode()))
+
+
+def _allow(choice: Choice, device: DeviceState, function: int) -> None:
+    driver = device.driver
+    wanted = {}
+    if choice.shared > _SHARED_WITHOUT_LEAVE:
+        wanted["MAX_DYNAMIC_SHARED_SIZE_BYTES"] = choice.shared
+    if choice.cluster[0] * choice.cluster[1] * choice.cluster[2] > _PORTABLE_CLUSTER:
+        wanted["NON_PORTABLE_CLUSTER_SIZE_ALLOWED"] = 1
+    for name, value in wanted.items():
+        key = (function, device, name)
+        # One kernel may be launched with several sizes: what was allowed once stays allowed.
+        if _allowed.get(key, 0) < value:
+            attribute = getattr(driver.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
+            checked(driver, "cuKernelSetAttribute", attribute, value, function, device.ordinal)
+            _allowed[key] = value
+
+
+@contextmanager
+def _capture_allowed(driver: Any) -> Iterator[None]:
+    """Loading is no work of a stream, yet a capture that runs on some stream would forbid it."""
+    relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+    before = checked(driver, "cuThreadExchangeStreamCaptureMode", relaxed)
+    try:
+        yield
+    finally:
+        checked(driver, "cuThreadExchangeStreamCaptureMode", before)
+
+
+def _clustered(driver: Any, choice: Choice) -> Any:
+    value = driver.CUlaunchAttributeValue()
+    value.clusterDim.x, value.clusterDim.y, value.clusterDim.z = choice.cluster
+    attribute = driver.CUlaunchAttribute()
+    attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+    attribute.value = value
+    config = driver.CUlaunchConfig()
+    config.gridDimX, config.gridDimY, config.gridDimZ = choice.grid
+    config.blockDimX, config.blockDimY, config.blockDimZ = choice.block
+    config.sharedMemBytes = choice.shared
+    config.attrs = [attribute]
+    config.numAttrs = 1
+    return config

@@ -1,0 +1,189 @@
+"""Softmax and log-sum-exp along one axis, of tensors of any library.
+
+    softmax(x)[.., c, ..] = exp(x_c - lse),   lse = log(sum over kept c of exp(x_c))
+
+A masked element gets 0; a row without any kept element gets zeros, and -inf as its log-sum-exp.
+Arithmetic is float32 whatever the types of input and output.
+
+A call views its tensors, finds the plan for their geometry (`softmax_plan`), allocates what the
+caller did not pass, and launches one kernel on the caller's stream. It copies nothing and waits for
+nothing; a call whose plan is known costs microseconds and can be captured in a CUDA graph.
+
+>>> import numpy
+>>> softmax(numpy.zeros((2, 3), numpy.float32))
+Traceback (most recent call last):
+tylo.layouts.errors.LaunchError: x, a numpy.ndarray, lies in host memory; move it to a CUDA device \
+first; nothing is copied silently
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from tylo.codegen.launch.choice import Choice
+from tylo.codegen.launch.devices import device_state, fill_words
+from tylo.codegen.tensors import Tensor, stream_of, view
+from tylo.codegen.tensors.allocation import allocated, immutable
+from tylo.kernels.softmax_plan import ALIGNMENT, Plan, loaded, plan_for, require_apart
+from tylo.layouts.errors import LaunchError
+
+_MINUS_INFINITY = 0xFF800000  # float32
+
+# Plans are small; a program that sees ever new shapes must not collect them without end.
+_PLANS_KEPT = 1024
+_plans: dict[tuple[Any, ...], Plan] = {}
+_lock = threading.Lock()
+
+
+def softmax(
+    x: Any,
+    axis: int = -1,
+    mask: Any = None,
+    out: Any = None,
+    return_lse: bool = False,
+    stream: Any = None,
+) -> Any:
+    """Softmax of `x` along `axis`; with `return_lse` the pair of it and the log-sum-exp.
+
+    `x` is float32, bfloat16 or float16 of any rank whose rows along `axis` have one stride, and
+    whose elements along `axis` lie side by side. `mask` is Boolean, True = keep, and broadcasts to
+    the shape of `x`. `out` may have another of the three types; it may be `x` itself. With
+    `return_lse`, `out` may be a pair of outputs. The log-sum-exp is float32, natural, of the shape
+    of `x` without `axis`.
+
+    `stream` is a handle or a stream object; without one it is torch's current stream for a torch
+    tensor, else the legacy default stream.
+
+    Raises LaunchError, before anything runs, for whatever a kernel could not do right.
+    """
+    given = out if isinstance(out, tuple) else (out, None)
+    if len(given) != 2 or (given[1] is not None and not return_lse):
+        raise LaunchError(
+            f"out is a tuple of {len(given)}, return_lse is {return_lse}",
+            hint="pass one tensor, or with return_lse a pair: probabilities and log-sum-exp",
+        )
+    found, lse = _run(x, axis, mask, given, (True, bool(return_lse)), stream)
+    return (found, lse) if return_lse else found
+
+
+def log_sum_exp(
+    x: Any, axis: int = -1, mask: Any = None, out: Any = None, stream: Any = None
+) -> Any:
+    """The natural log-sum-exp of `x` along `axis` alone: reads once, writes one float32 a row.
+
+    Arguments and errors are those of `softmax`; `out` is float32, of the shape of `x` less `axis`.
+    """
+    _, lse = _run(x, axis, mask, (None, out), (False, True), stream)
+    return lse
+
+
+def softmax_choice(
+    x: Any, axis: int = -1, mask: Any = None, out: Any = None, return_lse: bool = False
+) -> Choice:
+    """The kernel that `softmax` would launch for these arguments, its geometry, and why.
+
+    Nothing is launched or compiled. Without `out` an output as `softmax` allocates it is assumed.
+    """
+    given = out if isinstance(out, tuple) else (out, None)
+    tensors = _viewed(x, mask, given, stream_of(None, x))
+    plan = plan_for(axis, (True, bool(return_lse)), *tensors)
+    if plan.choice is None:
+        raise LaunchError(
+            f"softmax of shape {tensors[0].shape} along axis {axis} launches no kernel",
+            hint="there is nothing to compute: no rows, or no columns",
+        )
+    return plan.choice
+
+
+def _run(
+    x: Any,
+    axis: int,
+    mask: Any,
+    given: tuple[Any, Any],
+    wanted: tuple[bool, bool],
+    stream: Any,
+) -> tuple[Any, Any]:
+    handle = stream_of(stream, x)
+    seen, seen_mask, seen_out, seen_lse = _viewed(x, mask, given, handle)
+    plan = _plan(axis, wanted, seen, seen_mask, seen_out, seen_lse)
+    geometry = plan.geometry
+    out, lse = given
+    if wanted[0] and out is None:
+        recipe = (geometry.shape, geometry.order, seen.dtype)
+        out, seen_out = _made(x, seen, *recipe, handle, "out")
+    if wanted[1] and lse is None:
+        recipe = (geometry.lse_shape, geometry.lse_order, "f32")
+        lse, seen_lse = _made(x, seen, *recipe, handle, "lse")
+    if plan.launch is not None:
+        addresses = [
+            0 if each is None else each.address for each in (seen, seen_mask, seen_out, seen_lse)
+        ]
+        require_apart(plan, addresses)
+        plan.launch(addresses, handle)
+    elif geometry.rows and seen_lse is not None:
+        # No columns: no row keeps anything.
+        device = device_state(seen_lse.device)
+        fill_words(device, seen_lse.address, _MINUS_INFINITY, geometry.rows, handle)
+    return out, lse
+
+
+def _viewed(
+    x: Any, mask: Any, given: tuple[Any, Any], handle: int
+) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor | None]:
+    seen = view(x, handle, name="x")
+    found = [
+        None if each is None else view(each, handle, name=name, device=seen.device)
+        for name, each in (("mask", mask), ("out", given[0]), ("lse", given[1]))
+    ]
+    for name, each, output in zip(("out", "lse"), found[1:], given, strict=True):
+        if each is not None and (each.read_only or immutable(output)):
+            raise LaunchError(
+                f"{name} is read-only: its library does not let it be written",
+                hint="pass an output of torch, CuPy or Numba; JAX arrays never change",
+            )
+    return seen, found[0], found[1], found[2]
+
+
+def _plan(
+    axis: int,
+    wanted: tuple[bool, bool],
+    x: Tensor,
+    mask: Tensor | None,
+    out: Tensor | None,
+    lse: Tensor | None,
+) -> Plan:
+    key = (axis, wanted, x.device, *map(_described, (x, mask, out, lse)))
+    plan = _plans.get(key)
+    if plan is None:
+        plan = loaded(plan_for(axis, wanted, x, mask, out, lse))
+        with _lock:
+            if len(_plans) >= _PLANS_KEPT:
+                _plans.clear()
+            _plans[key] = plan
+    return plan
+
+
+def _described(tensor: Tensor | None) -> tuple[Any, ...] | None:
+    if tensor is None:
+        return None
+    return tensor.shape, tensor.strides, tensor.dtype, tensor.address % ALIGNMENT
+
+
+def _made(
+    like: Any,
+    x: Tensor,
+    shape: tuple[int, ...],
+    order: tuple[int, ...],
+    dtype: str,
+    handle: int,
+    name: str,
+) -> tuple[Any, Tensor]:
+    made = allocated(like, shape, order, dtype, device=x.device)
+    seen = view(made, handle, name=name, device=x.device)
+    if seen.address % ALIGNMENT:
+        raise LaunchError(
+            f"{name} was allocated at {seen.address:#x}, no multiple of {ALIGNMENT} bytes",
+            hint="pass out=",
+        )
+    return made, seen
