@@ -71,7 +71,9 @@ def _lowered(
     for (store, values), count in zip(stated, counts, strict=True):
         for first in range(0, len(values), count):
             stores.append(_store(scope, store, buffers, values[first : first + count]))
-            several = f" values {first} to {first + count - 1}" if count > 1 else f" value {first}"
+            several = (
+                f", values {first} to {first + count - 1}" if count > 1 else f", value {first}"
+            )
             origins.append(store.table.path + (several if len(values) > 1 else ""))
     preconditions = tuple(
         Less(*(scope.launch(claim.table, "assume", side) for side in (less.left, less.right)))

@@ -40,7 +40,7 @@ def _print(options: argparse.Namespace, found: Examined) -> None:
     for verdict in verdicts:
         if verdict.verdict != "holds":
             stated = found.stated(verdict)
-            print(f"  {verdict}" + (f" ({stated})" if stated else ""))
+            print(f"  {verdict}" + (f" (claim: {stated})" if stated else ""))
     where: dict[tuple[int, str], list[str]] = defaultdict(list)
     for verdict in verdicts:
         if verdict.verdict == "holds":
@@ -54,14 +54,18 @@ def _print(options: argparse.Namespace, found: Examined) -> None:
 
 
 def _short(labels: list[str]) -> str:
-    """Labels with what they are about said once: "store 0: address, bounds; store 1: address"."""
+    """Labels, with what they share said once: "load 0, load 3: bounds; store 0: where"."""
     about: dict[str, list[str]] = defaultdict(list)
     for label in labels:
         subject, _, what = label.rpartition(": ")
-        about[subject].append(what)
+        if what not in about[subject]:
+            about[subject].append(what)
+    subjects: dict[str, list[str]] = defaultdict(list)
+    for subject, whats in about.items():
+        subjects[", ".join(whats)].append(subject)
     return "; ".join(
-        (f"{subject}: " if subject else "") + ", ".join(dict.fromkeys(whats))
-        for subject, whats in about.items()
+        f"{shown}: {whats}" if (shown := ", ".join(filter(None, who))) else whats
+        for whats, who in subjects.items()
     )
 
 
