@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tylo.proofs.ptx.machine.arrays import Arrays
-from tylo.proofs.ptx.opcodes import OPCODES, Form, OperandKind, find
+from tylo.proofs.ptx.opcodes import OPCODES, Form, Opcode, OperandKind, find
 from tylo.proofs.ptx.program import (
     TYPES,
     Address,
@@ -73,18 +73,23 @@ class Decoder:
     registers: Registers
     symbols: Mapping[str, int]
     parameters: Mapping[str, tuple[int, int]]
+    target: tuple[str, ...] | None = None
+    table: tuple[Opcode, ...] = OPCODES
 
     def steps(self) -> list[Step]:
         """The body, decoded; raises `PtxError` at the first instruction not covered."""
-        return [self._step(instruction) for instruction in self.entry.body]
+        return [self.step(instruction) for instruction in self.entry.body]
 
-    def _step(self, instruction: Instruction) -> Step:
-        form = find(OPCODES, instruction)
+    def step(self, instruction: Instruction) -> Step:
+        """One instruction, decoded."""
+        form = find(self.table, instruction, self.target)
         sources: list[Any] = []
         targets: list[Target | None] = []
         address: Read | None = None
         label = -1
         for kind, operand in zip(form.opcode.operands, instruction.operands, strict=True):
+            if isinstance(operand, Vector):
+                self._one_width(instruction, operand)
             if isinstance(operand, Address):
                 if form.opcode.action == "parameter":
                     sources.append(self._parameter(instruction, form, operand))
@@ -102,6 +107,16 @@ class Decoder:
             self._scalar(instruction, instruction.guard, 1, False) if instruction.guard else None
         )
         return Step(instruction, form, guard, tuple(sources), tuple(targets), address, label)
+
+    def _one_width(self, instruction: Instruction, vector: Vector) -> None:
+        """Elements of a vector have one type (PTX ISA 6.4.3)."""
+        kinds = {
+            TYPES[self.entry.registers[element.name]]
+            for element in vector.elements
+            if isinstance(element, Register) and element.name in self.entry.registers
+        }
+        if len(kinds) > 1:
+            raise instruction.error(f"a vector of registers of {sorted(kinds)} bits")
 
     def _label(self, instruction: Instruction, operand: Operand) -> int:
         if not isinstance(operand, Symbol) or operand.name not in self.entry.labels:
@@ -131,8 +146,11 @@ class Decoder:
                 return lambda rows: place
             case Register(name):
                 register = self._register(instruction, operand.base)
+                held = 32 if name in SPECIAL else TYPES[self.entry.registers[name]]
+                if held < 32:
+                    raise instruction.error(f"{name} has {held} bits, addresses have 32 or 64")
                 # Shared addresses may be kept in 32 bits; offsets then stay within them.
-                if TYPES[self.entry.registers.get(name, "b64")] == 32:
+                if held == 32:
                     low = np.uint64(0xFFFFFFFF)
                     return lambda rows: (register[rows] + offset) & low
                 return lambda rows: register[rows] + offset

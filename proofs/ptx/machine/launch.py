@@ -130,7 +130,7 @@ warp 0, lane 4, address 0x10000000010: global memory: outside of x [0x1000000000
             generator,
             np.zeros((blocks * warps, 32), np.int64),
         )
-        decoder = Decoder(entry, registers, {**addresses, **symbols}, parameters)
+        decoder = Decoder(entry, registers, {**addresses, **symbols}, parameters, module.target)
         machine = Lockstep(state, entry, decoder.steps(), random=seed is not None)
         machine.live &= registers["'inside"]
         machine.run()
@@ -222,7 +222,7 @@ def _granule(entry: Entry) -> int:
     smallest = 16
     for instruction in entry.body:
         form = find(OPCODES, instruction)
-        if form.opcode.action in ("load", "store", "atomic"):
+        if form.opcode.action in ("load", "store", "ordered load", "ordered store", "atomic"):
             smallest = min(smallest, form.width // 8)
         elif form.opcode.action == "copy":
             smallest = min(smallest, 4)

@@ -46,6 +46,8 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
         "load": accesses.load,
         "load constant": accesses.load,
         "store": accesses.store,
+        "ordered load": accesses.load,
+        "ordered store": accesses.store,
         "atomic": accesses.atomic,
         "fence": _fence,
         "shuffle": collectives.shuffle,
@@ -69,7 +71,9 @@ ACTIONS: Mapping[str, Action] = MappingProxyType(
 _WHOLE = frozenset({"load matrix", "store matrix", "move matrix", "multiply"})
 _MEMBERS = frozenset({"shuffle", "vote", "ballot", "match", "reduce", "elect", "warp barrier"})
 _CONTROL = frozenset({"branch", "return", "barrier", "arrive", "warp barrier"})
-_VISIBLE = frozenset({"load", "store", "atomic", "copy", "wait", "wait all", *_WHOLE})
+_VISIBLE = frozenset(
+    {"load", "store", "ordered load", "ordered store", "atomic", "copy", "wait", "wait all"}
+)
 _ALL = np.uint64(0xFFFFFFFF)
 _BITS = np.left_shift(np.uint64(1), np.arange(32, dtype=np.uint64))
 _NEVER = 1 << 30

@@ -69,7 +69,7 @@ class Program:
 
 
 def forms() -> list[Form]:
-    """Every form of the table that computes on registers alone and that the assembler takes."""
+    """Every form of the table that computes on registers of 16 bits or more alone."""
     found = {}
     for opcode in OPCODES:
         if opcode.semantics is None or opcode.mnemonic == "cvta":
@@ -95,22 +95,11 @@ def _mnemonics(head: str, choices: Any) -> Iterator[str]:
 
 
 def _refused(form: Form) -> bool:
-    """What the table's alternatives combine to and the ISA does not have (PTX ISA 9.7.3, 9.7.9).
-
-    Registers of 8 bits, which `mov` packs and unpacks, are left out too.
-    """
-    parts = form.mnemonic.split(".")
-    for kind in form.opcode.operands:
-        if kind.mark != "immediate" and form.operand_width(kind) == 8 and not kind.loose:
-            return True
-    double = "f64" in parts and parts[0] != "cvt"
-    if double and {"ftz", "sat", "NaN", "approx", "full"} & {*parts}:
-        return True
-    if parts[0] in ("abs", "neg") and {"rn", "sat"} & {*parts}:
-        return True
-    if parts[0] == "cvt" and "ftz" in parts:
-        return "f32" not in parts
-    return parts == ["cvt", "rn", "f64", "f64"]
+    """Whether it needs registers of 8 bits, which `mov` packs and unpacks: they are left out."""
+    return any(
+        kind.mark != "immediate" and form.operand_width(kind) == 8 and not kind.loose
+        for kind in form.opcode.operands
+    )
 
 
 def inputs(seed: int, threads: int) -> Any:

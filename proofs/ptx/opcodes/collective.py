@@ -9,6 +9,11 @@ from tylo.proofs.ptx.opcodes.table import Opcode
 
 _SHARED = {"shared": ("shared", "shared::cta")}
 _ROUNDED = ("f16", "bf16")
+_NUMERIC = ("add", "min", "max")
+_BITWISE = ("and", "or", "xor")
+_BITS = ("b32", "b64")
+# Scopes beyond the block but for clusters, which nothing uses yet.
+_SCOPES = ("cta", "gpu", "sys")
 
 SHUFFLES = (
     Opcode(
@@ -32,16 +37,16 @@ SHUFFLES = (
     Opcode("vote.sync.ballot.b32  d:b32, a:pred, members:b32", "9.7.13.10", {}, action="ballot"),
     Opcode("match.any.sync.b32  d:b32, a:b32, members:b32", "9.7.13.11", {}, action="match"),
     Opcode("activemask.b32  d:b32", "9.7.13.12", {}, action="active"),
-    Opcode(
-        "redux.sync.operation.type  d, a, members:b32",
-        "9.7.13.13",
-        {
-            "operation": ("add", "min", "max", "and", "or", "xor"),
-            "type": ("u32", "s32", "b32"),
-        },
-        action="reduce",
+    *(
+        Opcode(
+            "redux.sync.operation.type  d, a, members:b32",
+            "9.7.13.13",
+            {"operation": operations, "type": types},
+            action="reduce",
+        )
+        for operations, types in ((_NUMERIC, ("u32", "s32")), (_BITWISE, ("b32",)))
     ),
-    Opcode("elect.sync  d|p:b32, members:b32", "9.7.13.15", {}, action="elect"),
+    Opcode("elect.sync  d|p:b32, members:b32", "9.7.13.15", {}, action="elect", since=90),
 )
 
 BARRIERS = (
@@ -56,47 +61,57 @@ BARRIERS = (
     Opcode(
         "fence{.sem}.scope",
         "9.7.13.4",
-        {"sem": ("sc", "acq_rel"), "scope": ("cta", "cluster", "gpu", "sys")},
+        {"sem": ("sc", "acq_rel"), "scope": _SCOPES},
         action="fence",
     ),
 )
 
+# Only whole copies of 16 bytes may pass by the first level of the caches.
+_COPIED = ({"cop": ("ca",), "size": ("4", "8", "16")}, {"cop": ("cg",), "size": ("16",)})
+
 COPIES = (
-    Opcode(
-        "cp.async.cop.shared.global{.prefetch}  [d], [a], size:immediate",
-        "9.7.9.25.3.1",
-        {"cop": ("ca", "cg"), "prefetch": ("L2::64B", "L2::128B", "L2::256B"), **_SHARED},
-        action="copy",
-    ),
-    Opcode(
-        "cp.async.cop.shared.global{.prefetch}  [d], [a], size:immediate, taken:u32",
-        "9.7.9.25.3.1",
-        {"cop": ("ca", "cg"), "prefetch": ("L2::64B", "L2::128B", "L2::256B"), **_SHARED},
-        action="copy",
+    *(
+        Opcode(
+            f"cp.async.cop.shared.global{{.prefetch}}  [d], [a], size:immediate{taken}",
+            "9.7.9.25.3.1",
+            {"prefetch": ("L2::64B", "L2::128B", "L2::256B"), **_SHARED, **copied},
+            action="copy",
+        )
+        for copied in _COPIED
+        for taken in ("", ", taken:u32")
     ),
     Opcode("cp.async.commit_group", "9.7.9.25.3.2", {}, action="commit"),
     Opcode("cp.async.wait_group  n:immediate", "9.7.9.25.3.3", {}, action="wait"),
     Opcode("cp.async.wait_all", "9.7.9.25.3.3", {}, action="wait all"),
 )
 
+_SEMANTICS = ("relaxed", "acquire", "release", "acq_rel")
+# Which operations which types have (PTX ISA 9.7.13.6): numbers, bit patterns, an exchange.
+_UPDATES = (
+    (("add",), ("u32", "s32", "u64", "f32")),
+    (("min", "max"), ("u32", "s32", "u64", "s64")),
+    (_BITWISE, _BITS),
+)
+
 ATOMICS = tuple(
     Opcode(
-        f"{head}{{.sem}}{{.scope}}{{.space}}.operation{{.noftz}}.type  {operands}",
+        f"{head}{{.sem}}{{.scope}}{{.space}}.operation.type  {operands}",
         section,
         {
-            "sem": ("relaxed", "acquire", "release", "acq_rel"),
-            "scope": ("cta", "cluster", "gpu", "sys"),
+            "sem": semantics,
+            "scope": _SCOPES,
             "space": ("global", "shared", "shared::cta"),
-            "operation": ("add", "min", "max", "and", "or", "xor", "exch", "cas"),
-            "type": ("u32", "s32", "b32", "u64", "s64", "b64", "f32"),
+            "operation": operations,
+            "type": types,
         },
         action="atomic",
     )
-    for head, operands, section in (
-        ("atom", "d, [a], b", "9.7.13.6"),
-        ("atom", "d, [a], b, c", "9.7.13.6"),
-        ("red", "[a], b", "9.7.13.7"),
+    for head, operands, section, semantics, updates in (
+        ("atom", "d, [a], b", "9.7.13.6", _SEMANTICS, (*_UPDATES, (("exch",), _BITS))),
+        ("atom", "d, [a], b, c", "9.7.13.6", _SEMANTICS, ((("cas",), _BITS),)),
+        ("red", "[a], b", "9.7.13.7", ("relaxed", "release"), _UPDATES),
     )
+    for operations, types in updates
 )
 
 MATRIX_MOVES = (
@@ -115,6 +130,7 @@ MATRIX_MOVES = (
             "9.7.14.5.16",
             {"trans": ("trans",), **_SHARED},
             action="store matrix",
+            since=90,
         )
         for count in (1, 2, 4)
     ),

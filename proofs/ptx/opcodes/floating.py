@@ -13,14 +13,17 @@ from tylo.proofs.ptx.opcodes.domain import Domain
 from tylo.proofs.ptx.opcodes.table import Form, Opcode
 from tylo.proofs.ptx.program import TYPES
 
-_TYPES = ("f32", "f64")
-_ARITHMETIC = {"rnd": ("rn",), "ftz": ("ftz",), "sat": ("sat",), "type": _TYPES}
-_MODE = {"mode": ("approx", "rn"), "ftz": ("ftz",), "type": _TYPES}
+# What `.f64` lacks: flushing, saturation and the approximations (PTX ISA 9.7.3: each syntax lists
+# them for `.f32` alone).
+_SINGLE = {"rnd": ("rn",), "ftz": ("ftz",), "sat": ("sat",), "nan": ("NaN",), "type": ("f32",)}
+_DOUBLE = {"rnd": ("rn",), "type": ("f64",)}
+_ROOTS = {**_SINGLE, "mode": ("approx", "rn")}
 _COMPARISONS = (
     *("eq", "ne", "lt", "le", "gt", "ge", "num", "nan"),
     *("equ", "neu", "ltu", "leu", "gtu", "geu"),
 )
 _INTEGERS = tuple(f"{kind}{width}" for kind in "us" for width in (8, 16, 32, 64))
+_COMBINE = ("and", "or", "xor")
 _TO_INTEGER = ("rni", "rzi", "rmi", "rpi")
 
 
@@ -43,67 +46,100 @@ def _convert(d: Domain[Any], f: Form, a: Any) -> Any:
 
 
 FLOATING = (
-    Opcode("add{.rnd}{.ftz}{.sat}.type  d, a, b", "9.7.3.3", _ARITHMETIC, _function),
-    Opcode("sub{.rnd}{.ftz}{.sat}.type  d, a, b", "9.7.3.4", _ARITHMETIC, _function),
-    Opcode("mul{.rnd}{.ftz}{.sat}.type  d, a, b", "9.7.3.5", _ARITHMETIC, _function),
-    Opcode("fma.rnd{.ftz}{.sat}.type  d, a, b, c", "9.7.3.6", _ARITHMETIC, _function),
+    Opcode("add{.rnd}{.ftz}{.sat}.type  d, a, b", "9.7.3.3", _SINGLE, _function),
+    Opcode("add{.rnd}.type  d, a, b", "9.7.3.3", _DOUBLE, _function),
+    Opcode("sub{.rnd}{.ftz}{.sat}.type  d, a, b", "9.7.3.4", _SINGLE, _function),
+    Opcode("sub{.rnd}.type  d, a, b", "9.7.3.4", _DOUBLE, _function),
+    Opcode("mul{.rnd}{.ftz}{.sat}.type  d, a, b", "9.7.3.5", _SINGLE, _function),
+    Opcode("mul{.rnd}.type  d, a, b", "9.7.3.5", _DOUBLE, _function),
+    Opcode("fma.rnd{.ftz}{.sat}.type  d, a, b, c", "9.7.3.6", _SINGLE, _function),
+    Opcode("fma.rnd.type  d, a, b, c", "9.7.3.6", _DOUBLE, _function),
     Opcode(
         "div.mode{.ftz}.type  d, a, b",
         "9.7.3.8",
-        {**_MODE, "mode": ("approx", "full", "rn")},
+        {**_SINGLE, "mode": ("approx", "full", "rn")},
         _function,
     ),
-    Opcode("abs{.ftz}.type  d, a", "9.7.3.9", _ARITHMETIC, _function),
-    Opcode("neg{.ftz}.type  d, a", "9.7.3.10", _ARITHMETIC, _function),
-    Opcode("min{.ftz}{.nan}.type  d, a, b", "9.7.3.11", {**_MODE, "nan": ("NaN",)}, _function),
-    Opcode("max{.ftz}{.nan}.type  d, a, b", "9.7.3.12", {**_MODE, "nan": ("NaN",)}, _function),
-    Opcode("rcp.mode{.ftz}.type  d, a", "9.7.3.13", _MODE, _function),
-    Opcode("sqrt.mode{.ftz}.type  d, a", "9.7.3.15", _MODE, _function),
-    Opcode("rsqrt.approx{.ftz}.type  d, a", "9.7.3.16", _MODE, _function),
-    Opcode("sin.approx{.ftz}.type  d, a", "9.7.3.18", {**_MODE, "type": ("f32",)}, _function),
-    Opcode("cos.approx{.ftz}.type  d, a", "9.7.3.19", {**_MODE, "type": ("f32",)}, _function),
-    Opcode("lg2.approx{.ftz}.type  d, a", "9.7.3.20", {**_MODE, "type": ("f32",)}, _function),
-    Opcode("ex2.approx{.ftz}.type  d, a", "9.7.3.21", {**_MODE, "type": ("f32",)}, _function),
-    Opcode("tanh.approx.type  d, a", "9.7.3.22", {"type": ("f32",)}, _function),
+    Opcode("div.rnd.type  d, a, b", "9.7.3.8", _DOUBLE, _function),
+    Opcode("abs{.ftz}.type  d, a", "9.7.3.9", _SINGLE, _function),
+    Opcode("abs.type  d, a", "9.7.3.9", _DOUBLE, _function),
+    Opcode("neg{.ftz}.type  d, a", "9.7.3.10", _SINGLE, _function),
+    Opcode("neg.type  d, a", "9.7.3.10", _DOUBLE, _function),
+    Opcode("min{.ftz}{.nan}.type  d, a, b", "9.7.3.11", _SINGLE, _function),
+    Opcode("min.type  d, a, b", "9.7.3.11", _DOUBLE, _function),
+    Opcode("max{.ftz}{.nan}.type  d, a, b", "9.7.3.12", _SINGLE, _function),
+    Opcode("max.type  d, a, b", "9.7.3.12", _DOUBLE, _function),
+    Opcode("rcp.mode{.ftz}.type  d, a", "9.7.3.13", _ROOTS, _function),
+    Opcode("rcp.rnd.type  d, a", "9.7.3.13", _DOUBLE, _function),
+    Opcode("sqrt.mode{.ftz}.type  d, a", "9.7.3.15", _ROOTS, _function),
+    Opcode("sqrt.rnd.type  d, a", "9.7.3.15", _DOUBLE, _function),
+    Opcode("rsqrt.approx{.ftz}.type  d, a", "9.7.3.16", _SINGLE, _function),
+    Opcode("sin.approx{.ftz}.type  d, a", "9.7.3.18", _SINGLE, _function),
+    Opcode("cos.approx{.ftz}.type  d, a", "9.7.3.19", _SINGLE, _function),
+    Opcode("lg2.approx{.ftz}.type  d, a", "9.7.3.20", _SINGLE, _function),
+    Opcode("ex2.approx{.ftz}.type  d, a", "9.7.3.21", _SINGLE, _function),
+    Opcode("tanh.approx.type  d, a", "9.7.3.22", _SINGLE, _function),
     Opcode(
         "setp.cmp{.ftz}.type  p:pred, a, b",
         "9.7.6.2",
-        {"cmp": _COMPARISONS, "ftz": ("ftz",), "type": _TYPES},
+        {**_SINGLE, "cmp": _COMPARISONS},
         _compare,
     ),
+    Opcode("setp.cmp.type  p:pred, a, b", "9.7.6.2", {**_DOUBLE, "cmp": _COMPARISONS}, _compare),
     Opcode(
         "setp.cmp.bool{.ftz}.type  p:pred, a, b, c:pred",
         "9.7.6.2",
-        {
-            "cmp": _COMPARISONS,
-            "bool": ("and", "or", "xor"),
-            "ftz": ("ftz",),
-            "type": _TYPES,
-        },
+        {**_SINGLE, "cmp": _COMPARISONS, "bool": _COMBINE},
+        _compare_and_combine,
+    ),
+    Opcode(
+        "setp.cmp.bool.type  p:pred, a, b, c:pred",
+        "9.7.6.2",
+        {**_DOUBLE, "cmp": _COMPARISONS, "bool": _COMBINE},
         _compare_and_combine,
     ),
     Opcode(
         "cvt.dtype.atype  d:dtype, a:atype",
         "9.7.9.21",
-        {"dtype": ("f32", "f64"), "atype": ("f16", "bf16", "f32")},
+        {"dtype": ("f32",), "atype": ("f16", "bf16", "f32")},
         _convert,
     ),
+    Opcode(
+        "cvt.dtype.atype  d:dtype, a:atype",
+        "9.7.9.21",
+        {"dtype": ("f64",), "atype": ("f16", "f32")},
+        _convert,
+    ),
+    Opcode(
+        "cvt.dtype.atype  d:dtype, a:atype",
+        "9.7.9.21",
+        {"dtype": ("f64",), "atype": ("bf16",)},
+        _convert,
+        since=90,
+    ),
+    Opcode("cvt.ftz.dtype.f32  d:dtype, a:f32", "9.7.9.21", {"dtype": ("f32", "f64")}, _convert),
     Opcode(
         "cvt.rn.dtype.atype  d:dtype, a~:atype",
         "9.7.9.21",
-        {"dtype": ("f16", "f32", "f64"), "atype": (*_INTEGERS, "f64")},
+        {"dtype": ("f16", "f32", "f64"), "atype": _INTEGERS},
+        _convert,
+    ),
+    Opcode("cvt.rn.dtype.f64  d:dtype, a:f64", "9.7.9.21", {"dtype": ("f16", "f32")}, _convert),
+    Opcode("cvt.rn.ftz.dtype.f64  d:dtype, a:f64", "9.7.9.21", {"dtype": ("f32",)}, _convert),
+    Opcode(
+        "cvt.irnd.dtype.atype  d~:dtype, a:atype",
+        "9.7.9.21",
+        {"irnd": _TO_INTEGER, "dtype": _INTEGERS, "atype": ("f16", "f64")},
         _convert,
     ),
     Opcode(
-        "cvt.irnd{.ftz}.dtype.atype  d~:dtype, a:atype",
+        "cvt.irnd{.ftz}.dtype.f32  d~:dtype, a:f32",
         "9.7.9.21",
-        {"irnd": _TO_INTEGER, "ftz": ("ftz",), "dtype": _INTEGERS, "atype": ("f16", "f32", "f64")},
+        {"irnd": _TO_INTEGER, "ftz": ("ftz",), "dtype": _INTEGERS},
         _convert,
     ),
     Opcode(
-        "cvt.irnd{.ftz}.type.type  d, a",
-        "9.7.9.21",
-        {"irnd": _TO_INTEGER, "ftz": ("ftz",), "type": _TYPES},
-        _function,
+        "cvt.irnd{.ftz}.type.type  d, a", "9.7.9.21", {**_SINGLE, "irnd": _TO_INTEGER}, _function
     ),
+    Opcode("cvt.irnd.type.type  d, a", "9.7.9.21", {**_DOUBLE, "irnd": _TO_INTEGER}, _function),
 )

@@ -18,15 +18,26 @@ WINDOWS = {"global": 0, "shared": 1 << 56, "local": 1 << 57}
 _WORDS = ("b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64", "pred")
 _INTEGERS = tuple(f"{kind}{width}" for kind in "us" for width in (8, 16, 32, 64))
 _STORED = (*_INTEGERS, "b8", "b16", "b32", "b64", "f32", "f64")
-_SPACES = ("global", "shared", "shared::cta", "local")
-_LOADS = {
-    "space": _SPACES,
+_SHARED = ("shared", "shared::cta")
+_SPACES = ("global", *_SHARED, "local")
+# How caches are used says nothing about values (PTX ISA 9.7.9.1, 9.7.9.2): operators, or else
+# priorities of eviction, and how much more to fetch.
+_COMMON = {
     "cop": ("ca", "cg", "cs", "lu", "cv"),
+    "level1": tuple(
+        f"L1::{each}"
+        for each in ("evict_normal", "evict_unchanged", "evict_first", "evict_last", "no_allocate")
+    ),
     "prefetch": ("L2::64B", "L2::128B", "L2::256B"),
-    "vec": ("v2", "v4"),
-    "type": _STORED,
 }
-_STORES = {"space": _SPACES, "cop": ("wb", "cg", "cs", "wt"), "vec": ("v2", "v4"), "type": _STORED}
+_KEPT = {**_COMMON, "cop": ("wb", "cg", "cs", "wt")}
+# A vector has 128 bits at most (PTX ISA 5.4.2.2; more from sm_100 on, which nothing uses yet).
+_BYTES_8 = tuple(kind for kind in _STORED if TYPES[kind] == 64)
+_BYTES_4 = tuple(kind for kind in _STORED if TYPES[kind] < 64)
+_PAIRS = {"vec": ("v2",), "type": _BYTES_8}
+_VECTORS = {"vec": ("v2", "v4"), "type": _BYTES_4}
+_GLOBAL = {"space": ("global",)}
+_ORDERED = {"scope": ("cta", "gpu", "sys"), "space": ("global", *_SHARED)}
 
 
 def _convert(d: Domain[Any], f: Form, a: Any) -> Any:
@@ -93,20 +104,47 @@ MOVEMENT = (
 
 MEMORY = (
     Opcode("ld.param.type  d~, [a]", "9.7.9.8", {"type": _STORED}, action="parameter"),
-    Opcode(
-        "ld{.weak}{.space}{.cop}{.nc}{.prefetch}{.vec}.type  d~*, [a]",
-        "9.7.9.8",
-        _LOADS,
-        action="load",
+    *(
+        Opcode(
+            f"{head}{{.vec}}.type  d~*, [a]",
+            "9.7.9.8",
+            {**_COMMON, **spaces, **data},
+            action=action,
+        )
+        for data in (_PAIRS, _VECTORS)
+        for head, spaces, action in (
+            ("ld{.weak}{.space}{.cop}", {"space": _SPACES}, "load"),
+            ("ld{.weak}{.space}{.level1}{.prefetch}", _GLOBAL, "load"),
+            ("ld{.weak}{.space}{.cop}{.prefetch}", _GLOBAL, "load"),
+            ("ld.space{.cop}.nc{.prefetch}", {**_GLOBAL, "cop": ("ca", "cg", "cs")}, "load"),
+            ("ld.space.nc{.level1}{.prefetch}", _GLOBAL, "load"),
+            # What lies in `.const` is no input that an effect knows: an action of its own.
+            ("ld{.weak}.space{.cop}", {"space": ("const",)}, "load constant"),
+            # Order between threads is more than a value: an action of its own.
+            ("ld.volatile{.space}", {"space": ("global", *_SHARED)}, "ordered load"),
+            (
+                "ld.order.scope{.space}",
+                {"order": ("relaxed", "acquire"), **_ORDERED},
+                "ordered load",
+            ),
+        )
     ),
-    # What lies in `.const` is no input that an effect knows: an action of its own.
-    Opcode(
-        "ld{.weak}.space{.cop}{.vec}.type  d~*, [a]",
-        "9.7.9.8",
-        {**_LOADS, "space": ("const",)},
-        action="load constant",
+    *(
+        Opcode(
+            f"{head}{{.vec}}.type  [a], b~*", "9.7.9.11", {**_KEPT, **spaces, **data}, action=action
+        )
+        for data in (_PAIRS, _VECTORS)
+        for head, spaces, action in (
+            ("st{.weak}{.space}{.cop}", {"space": _SPACES}, "store"),
+            ("st{.weak}{.space}{.level1}", _GLOBAL, "store"),
+            ("st.volatile{.space}", {"space": ("global", *_SHARED)}, "ordered store"),
+            (
+                "st.order.scope{.space}",
+                {"order": ("relaxed", "release"), **_ORDERED},
+                "ordered store",
+            ),
+        )
     ),
-    Opcode("st{.weak}{.space}{.cop}{.vec}.type  [a], b~*", "9.7.9.11", _STORES, action="store"),
 )
 
 CONTROL = (

@@ -15,7 +15,8 @@ Each operand has the width of ``.type`` unless a mark follows it: ``d:wide`` is 
 ``d:dtype`` that of another chosen segment, ``d*`` is a vector as long as ``.vec`` says and ``d*2``
 one of two. A register may be wider than a ``d~`` or ``a~`` operand: loads, stores and conversions
 extend and truncate (PTX ISA 9.4.1). ``[a]`` is an address, ``d|p`` a result and the predicate
-beside it, ``lut:immediate`` an integer constant and ``t:label`` a label.
+beside it, ``lut:immediate`` an integer constant, one of its `choices` where it has any, and
+``t:label`` a label.
 
 `semantics(domain, form, *sources)` returns the destination's value or, for `multiple` results, one
 for each. Instructions that touch more than registers have an `action` in place of semantics, which
@@ -25,12 +26,12 @@ whoever executes carries out.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
-from tylo.proofs.ptx.program import TYPES, Address, Instruction, Pair, Vector
+from tylo.proofs.ptx.program import TYPES, Address, Instruction, Number, Pair, Vector
 
 # What a semantics function takes besides the domain depends on its operands: any callable.
 Semantics: TypeAlias = Callable[..., Any]
@@ -39,6 +40,24 @@ _OPERAND = re.compile(
     r"(?P<address>\[)?(?P<name>\w+)\]?(?P<loose>~)?(?P<vector>\*\d?)?"
     r"(?P<pair>\|p)?(?::(?P<mark>\w+))?$"
 )
+# Instructions that are known and not read yet: they work beside the threads that issue them, or
+# on more blocks than one.
+_LATER = {
+    "mbarrier": "a barrier object in shared memory (PTX ISA 9.7.13.15)",
+    "cp.async.mbarrier": "a copy that arrives at a barrier object (PTX ISA 9.7.13.15)",
+    "cp.async.bulk": "a bulk copy (PTX ISA 9.7.9.25.4)",
+    "cp.reduce.async.bulk": "a bulk reduction (PTX ISA 9.7.9.25.4)",
+    "red.async": "an asynchronous update (PTX ISA 9.7.13.8)",
+    "st.async": "an asynchronous store (PTX ISA 9.7.9.12)",
+    "wgmma": "a product of a warp group (PTX ISA 9.7.15)",
+    "tcgen05": "a product in tensor memory (PTX ISA 9.7.16)",
+    "barrier.cluster": "a barrier of a cluster (PTX ISA 9.7.13.3)",
+    "mapa": "an address in another block of the cluster (PTX ISA 9.7.9.23)",
+    "getctarank": "a rank in the cluster (PTX ISA 9.7.9.24)",
+    "fence.proxy": "a fence between ways to memory (PTX ISA 9.7.13.4)",
+    "setmaxnreg": "a change of the number of registers (PTX ISA 9.7.19.5)",
+    "griddepcontrol": "an order between grids (PTX ISA 9.7.13.14)",
+}
 # Marks that scale the instruction's type: numerator and denominator.
 _SCALED = {"wide": (2, 1), "half": (1, 2), "quarter": (1, 4)}
 
@@ -60,15 +79,17 @@ class OperandKind:
         return self.name in ("d", "p", "q")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Opcode:
-    """An instruction of the PTX ISA: syntax, section, alternatives, meaning."""
+    """An instruction of the PTX ISA: syntax, section, alternatives, meaning, and the first target
+    architecture that has it (80 for ``sm_80``; zero where all of them do)."""
 
     syntax: str
     section: str
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     semantics: Semantics | None = None
     action: str = ""
+    since: int = 0
 
     @cached_property
     def operands(self) -> tuple[OperandKind, ...]:
@@ -102,18 +123,27 @@ class Opcode:
         """The first segment, by which entries are found."""
         return self._segments[0][0]
 
+    @cached_property
+    def _spelling(self) -> re.Pattern[str]:
+        text = ""
+        for index, (name, optional) in enumerate(self._segments):
+            alternatives = "|".join(map(re.escape, self.choices.get(name, (name,))))
+            if f"(?P<{name}>" in text:
+                part = f"(?P={name})"
+            else:
+                part = f"(?P<{name}>{alternatives})" if name in self.choices else alternatives
+            part = f"\\.{part}" if index else part
+            text += f"(?:{part})?" if optional else part
+        return re.compile(text)
+
     def match(self, mnemonic: str) -> Form | None:
         """The form of a written mnemonic, or `None` when the syntax does not allow it."""
-        written = mnemonic.split(".")
-        chosen: dict[str, str] = {}
-        for name, optional in self._segments:
-            if written and written[0] in self.choices.get(name, (name,)):
-                segment = written.pop(0)
-                if name in self.choices and chosen.setdefault(name, segment) != segment:
-                    return None
-            elif not optional:
-                return None
-        return None if written else Form(self, mnemonic, chosen)
+        found = self._spelling.fullmatch(mnemonic)
+        if found is None:
+            return None
+        return Form(
+            self, mnemonic, {name: each for name, each in found.groupdict().items() if each}
+        )
 
 
 @dataclass(frozen=True)
@@ -164,24 +194,56 @@ class Form:
         return int(kind.vector[1:])
 
 
-def find(table: Iterable[Opcode], instruction: Instruction) -> Form:
-    """The form of an instruction; raises `PtxError` naming its line when no entry covers it."""
-    for opcode in table:
+def find(
+    table: tuple[Opcode, ...], instruction: Instruction, target: Sequence[str] | None = None
+) -> Form:
+    """The form of an instruction; raises `PtxError` naming its line when no entry covers it.
+
+    `target` is that of the module: an instruction that its architecture lacks is refused.
+    """
+    head = instruction.mnemonic.partition(".")[0]
+    known = _by_name(table).get(head, [])
+    for opcode in known:
         form = opcode.match(instruction.mnemonic)
         if form is not None and _operands_fit(form, instruction):
+            if target is not None and _architecture(target) < opcode.since:
+                raise instruction.error(
+                    f"{target[0]} does not have this instruction",
+                    hint=f"compile for sm_{opcode.since} or later",
+                )
             return form
+    later = next((why for name, why in _LATER.items() if _named(name, instruction)), "")
+    if later:
+        raise instruction.error(
+            f"the opcode table does not cover this instruction: {later}",
+            hint="it comes with Hopper's asynchronous instructions",
+        )
     raise instruction.error(
         "the opcode table does not cover this instruction",
         hint="known forms: "
         + (
-            ", ".join(
-                opcode.syntax.split(" ")[0]
-                for opcode in table
-                if opcode.mnemonic == instruction.mnemonic.split(".")[0]
-            )
+            ", ".join(dict.fromkeys(opcode.syntax.split(" ")[0] for opcode in known))
             or "none of this name"
         ),
     )
+
+
+@lru_cache(maxsize=8)
+def _by_name(table: tuple[Opcode, ...]) -> dict[str, list[Opcode]]:
+    found: dict[str, list[Opcode]] = {}
+    for opcode in table:
+        found.setdefault(opcode.mnemonic, []).append(opcode)
+    return found
+
+
+def _named(name: str, instruction: Instruction) -> bool:
+    return f"{instruction.mnemonic}.".startswith(f"{name}.")
+
+
+def _architecture(target: Sequence[str]) -> int:
+    """The number of an architecture: 90 for ``sm_90a``; zero where there is none."""
+    digits = re.match(r"sm_(\d+)", target[0])
+    return int(digits[1]) if digits else 0
 
 
 def _operands_fit(form: Form, instruction: Instruction) -> bool:
@@ -191,5 +253,11 @@ def _operands_fit(form: Form, instruction: Instruction) -> bool:
         and isinstance(operand, Pair) == kind.pair
         and isinstance(operand, Vector) == bool(form.operand_count(kind))
         and (not isinstance(operand, Vector) or len(operand.elements) == form.operand_count(kind))
+        and (
+            kind.name not in form.opcode.choices
+            or (
+                isinstance(operand, Number) and str(operand.value) in form.opcode.choices[kind.name]
+            )
+        )
         for kind, operand in zip(kinds, instruction.operands, strict=True)
     )
