@@ -21,6 +21,12 @@ def test_nothing_else_is() -> None:
     assert sorted(tylo._HOME) == sorted(tylo.__all__)
 
 
+def test_the_kernels_are_reached_by_name() -> None:
+    code = "import tylo; print(tylo.kernels.softmax.__name__, *sorted(tylo.kernels.__all__))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "softmax log_sum_exp softmax softmax_choice torch_operator\n"
+
+
 def test_importing_loads_no_room() -> None:
     code = "import sys, tylo; print([name for name in sys.modules if name.startswith('tylo.')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -50,8 +50,7 @@ class Launcher:
         device: DeviceState,
         choice: Choice,
         function: int,
-        constants: Mapping[str, int | float],
-        pointers: Sequence[str],
+        arguments: _Arguments,
     ) -> None:
         self._device = device
         self._driver = device.driver
@@ -60,7 +59,7 @@ class Launcher:
         self._geometry = (*choice.grid, *choice.block, choice.shared)
         self._clustered = choice.cluster != (1, 1, 1)
         self._choice = choice
-        self._arguments = _Arguments(choice, constants, pointers)
+        self._arguments = arguments
 
     def __call__(self, addresses: Sequence[int], stream: int) -> None:
         """Queue the kernel on `stream`, a handle of the device's primary context."""
@@ -184,13 +183,14 @@ def launcher(
     not have, CompileError for text that NVRTC refuses.
     """
     _require_geometry(choice, device)
+    arguments = _Arguments(choice, constants, pointers)
     with _lock:
         key = (choice.kernel, choice.architecture, device)
         function = _functions.get(key)
         if function is None:
             function = _functions[key] = _load(choice, device)
         _allow(choice, device, function)
-    return Launcher(device, choice, function, constants, pointers)
+    return Launcher(device, choice, function, arguments)
 
 
 def _require_geometry(choice: Choice, device: DeviceState) -> None:

@@ -5,7 +5,19 @@ import sys
 
 import pytest
 
-HEAVY = {"numpy", "sympy", "z3", "cvc5", "cuda", "mpmath", "ml_dtypes"}
+HEAVY = {
+    "numpy",
+    "sympy",
+    "z3",
+    "cvc5",
+    "cuda",
+    "mpmath",
+    "ml_dtypes",
+    "torch",
+    "cupy",
+    "jax",
+    "numba",
+}
 
 
 @pytest.mark.parametrize(
@@ -16,6 +28,7 @@ HEAVY = {"numpy", "sympy", "z3", "cvc5", "cuda", "mpmath", "ml_dtypes"}
         "import tylo.layouts.atoms, tylo.layouts.coverage, tylo.layouts.fragment",
         "import tylo.layouts.owners, tylo.layouts.tiling, tylo.layouts.words",
         "import tylo.proofs.prover, tylo.proofs.specifications",
+        "import tylo; tylo.kernels.softmax",
         "from tylo.layouts.atoms import atom; atom('mma.m16n8k16.bf16').operand('A').ownership()",
     ],
 )

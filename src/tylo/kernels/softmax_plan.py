@@ -136,7 +136,6 @@ def _require_apart(plan: Plan, name: str, first: int, other: str, second: int) -
         raise LaunchError(
             f"{name} and {other} share memory, first at {byte:#x}",
             hint="pass an output of its own, or as out the very tensor x",
-            witness=byte,
         )
 
 
