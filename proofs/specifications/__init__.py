@@ -20,7 +20,12 @@ from tylo.layouts.shared.matrix_descriptor import MAJORS
 from tylo.layouts.shared.swizzle_mode import MODES, swizzle_mode
 from tylo.proofs.claims import Claim
 from tylo.proofs.effects import Effect
-from tylo.proofs.specifications import adjacent_atoms, pack_operand_a, shared_tile
+from tylo.proofs.specifications import (
+    adjacent_atoms,
+    pack_operand_a,
+    reduced_tiles,
+    shared_tile,
+)
 
 Parameters = Mapping[str, int | str]
 
@@ -104,6 +109,27 @@ def _shared_tile(parameters: Parameters) -> Specification:
     )
 
 
+def _reduction(parameters: Parameters) -> Specification:
+    return Specification(
+        "reduction",
+        MappingProxyType(reduced_tiles.normal(parameters)),
+        reduced_tiles.reduction_theorem(parameters),
+        reduced_tiles.reduction_claims(parameters),
+        None,
+    )
+
+
+def _shared_state(parameters: Parameters) -> Specification:
+    label = reduced_tiles.shared_tile_name(parameters)
+    return Specification(
+        "shared_state",
+        MappingProxyType({"tile": label}),
+        reduced_tiles.shared_theorem(label),
+        reduced_tiles.shared_claims(label),
+        None,
+    )
+
+
 def _require_known(name: str, parameters: Parameters, known: set[str]) -> None:
     for unknown in sorted(parameters.keys() - known):
         raise GenerationError(
@@ -116,25 +142,50 @@ SPECIFICATIONS: Mapping[str, Callable[[Parameters], Specification]] = MappingPro
         "adjacent_atoms": _adjacent_atoms,
         "pack_operand_a": _pack_operand_a,
         "shared_tile": _shared_tile,
+        "reduction": _reduction,
+        "shared_state": _shared_state,
     }
 )
+
+
+def _parameters(**given: int | str) -> Parameters:
+    return MappingProxyType(given)
+
 
 # The theorems whose certificates are kept under proofs/artifacts, by file name.
 SHIPPED: Mapping[str, tuple[str, Parameters]] = MappingProxyType(
     {
         f"adjacent_atoms.{dtype}": (
             "adjacent_atoms",
-            MappingProxyType({"atom": f"mma.m16n8k16.{dtype}"}),
+            _parameters(atom=f"mma.m16n8k16.{dtype}"),
         )
         for dtype in ("bf16", "f16")
     }
     | {
         f"shared_tile.{major.lower()}.{mode.span}": (
             "shared_tile",
-            MappingProxyType({"swizzle": mode.span, "major": major}),
+            _parameters(swizzle=mode.span, major=major),
         )
         for major in MAJORS
         for mode in MODES
+    }
+    | {
+        f"reduction.{tile}.{axis}": (
+            "reduction",
+            _parameters(tile=tile, axis=axis),
+        )
+        for tile, axis in (
+            ("mma_c", 0),
+            ("mma_c", 1),
+            ("wgmma_c", 1),
+            ("wgmma_a", 1),
+            ("row_tile", 1),
+            ("lane_local", 1),
+        )
+    }
+    | {
+        f"shared_state.{tile}": ("shared_state", _parameters(tile=tile))
+        for tile in ("mma_c", "wgmma_c")
     }
 )
 

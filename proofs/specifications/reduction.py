@@ -1,16 +1,16 @@
 """A reduction takes each element exactly once, and its result lies where its type says.
 
 The claims follow one schedule (`tylo.proofs.specifications.reduction_terms`): result value r, its
-g-th source value, the lane's row among the lanes and its rank inside the row. They say, for every
-size that is a name:
+g-th source value, the lane's row among the lanes and its rank inside the row, each by its digits.
+They say, for every size that is a name:
 
+- `value_groups`: results and positions correspond one to one with the values of a thread;
 - `taken_once`: results, positions and ranks correspond one to one with the elements of the tile;
 - `lane_digits`: a lane is its row, its rank and its copy, and nothing else;
 - `partners`: the exclusive or of a lane with each mask changes one bit of its rank, and neither its
   row nor its copy, so that a partner is in the same warp and holds another part of the same row;
-- `rounds`: what a lane and its partner have combined before a round are the ranks that differ from
-  the lane's in the bits so far, without and with the next one; and after the last round every rank
-  is there once;
+- `rounds`: what a lane and its partner have combined before a round are the two halves of one block
+  of ranks, each once; and after the last round the block is the row;
 - `replicated`: a result is the row of every element that was taken for it, depends on no rank, part
   or copy, and is otherwise one to one: so it is replicated over exactly the digits that were
   reduced, and over those that replicated before;
@@ -24,7 +24,7 @@ associative, and a result combines its row, each element once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -35,7 +35,7 @@ from tylo.layouts.reduction import lane_masks
 from tylo.layouts.terms import Integer, name
 from tylo.proofs.bijection import bijection
 from tylo.proofs.claims import Claim, Conjunct
-from tylo.proofs.specifications.reduction_terms import COPIES, Schedule
+from tylo.proofs.specifications.reduction_terms import COPIES, Digit, Schedule
 
 
 def claims(ownership: Ownership, axis: int) -> tuple[Claim, ...]:
@@ -46,14 +46,17 @@ def claims(ownership: Ownership, axis: int) -> tuple[Claim, ...]:
     """
     result, masks = reduced(ownership, axis), lane_masks(ownership, axis)
     schedule = Schedule(ownership, axis)
-    found = [_taken_once(schedule), _replicated(schedule, result)]
-    if schedule.digits_of("lane"):
-        found.insert(1, _lane_digits(schedule))
+    has = {each.number for each in schedule.all_digits}
+    found = [_value_groups(schedule)] if has & {"r", "g", "value_copy"} else []
+    found.append(_taken_once(schedule))
+    if has & {"row_lane", "rank", "lane_copy"}:
+        found.append(_lane_digits(schedule))
     if masks:
-        found[2:2] = [_partners(schedule, result, masks), _rounds(schedule, masks)]
-    if schedule.variables(copies=True) != schedule.variables():
+        found += [_partners(schedule, result, masks), _rounds(schedule, masks)]
+    found.append(_replicated(schedule, result))
+    if has & set(COPIES):
         found.append(_copies_agree(schedule))
-    if schedule.digits("part"):
+    if "part" in has:
         found.append(_slots(schedule))
     return tuple(found)
 
@@ -62,19 +65,19 @@ def shared_state(left: Ownership, right: Ownership, axis: int) -> Claim:
     """The claim that reducing either along `axis` leaves one state, whatever their symbolic sizes.
 
     Any element that `left` takes for result r of a thread and any that `right` takes for result r
-    of the same thread are of the same row; and both results are that row.
+    of the same thread are of the same row; and both results are that row. What tells parts of a
+    row apart (positions, ranks, parts) is each tile's own, under a name of its own for `right`.
     """
     one, other = Schedule(left, axis), Schedule(right, axis)
-    results = [reduced(each, axis) for each in (left, right)]
-    # Positions inside a row are each tile's own; everything else is one thread's, and r.
-    other_position = {"g": name("h")}
-    element = one.others(one.element())
-    there = other.others(other.element(**other_position))
-    held = [
-        _result(schedule, result) for schedule, result in zip((one, other), results, strict=True)
-    ]
+    renamed = {each.name: name(f"other_{each.name}") for each in other.digits("g", "rank", "part")}
+    element, there = one.others(one.element()), other.others(other.element(**renamed))
+    held, found = (
+        _result(schedule, reduced(each, axis), **digits)
+        for schedule, each, digits in ((one, left, {}), (other, right, renamed))
+    )
     variables = dict(one.variables())
-    variables |= {"h" if label == "g" else label: bound for label, bound in other.variables()}
+    for label, bound in other.variables():
+        variables[f"other_{label}" if label in renamed else label] = bound
     return Claim(
         name="shared_state",
         kind="same_lane",
@@ -86,62 +89,99 @@ def shared_state(left: Ownership, right: Ownership, axis: int) -> Claim:
             Conjunct("results of a thread", "=", one.size("r"), other.size("r")),
             Conjunct("threads", "=", left.thread_count, right.thread_count),
             *_equal("same row", element, there),
-            *_equal("first result", held[0], element),
-            *_equal("second result", held[1], there),
+            *_equal("first result", held, element),
+            *_equal("second result", found, there),
         ],
     )
 
 
+def _value_groups(schedule: Schedule) -> Claim:
+    """Result values and positions against the inputs that number values, as one kernel loops."""
+    numbers = [label for label in ("r", "g", "value_copy") if schedule.digits(label)]
+    digits = {
+        label: digit
+        for number in numbers
+        for label, digit in schedule.split(number, name(number)).items()
+    }
+    owner = schedule.owner(**digits)
+    inputs = [each for each in schedule.ownership.values if each.size != 1]
+    return bijection(
+        name="value_groups",
+        kind="exchange",
+        statement="Results and the positions in their groups correspond one to one with the values "
+        "of a thread, up to copies.",
+        parameters=_sizes(schedule.ownership),
+        source=[(number, schedule.size(number)) for number in numbers],
+        target=[(each.name, each.size) for each in inputs],
+        forward={each.name: owner[each.name] for each in inputs},
+        inverse={number: schedule.number(number, _digit_of_input(schedule)) for number in numbers},
+    )
+
+
+def _digit_of_input(schedule: Schedule) -> Callable[[Digit], Any]:
+    tops = {
+        each.source: max(
+            (other for other in schedule.all_digits if other.source == each.source),
+            key=lambda other: other.place,
+        )
+        for each in schedule.all_digits
+    }
+
+    def digit(each: Digit) -> Any:
+        index = name(each.source) // each.weight
+        return index if each == tops[each.source] else index % each.size
+
+    return digit
+
+
 def _taken_once(schedule: Schedule) -> Claim:
     tile = schedule.ownership
-    coordinate = tuple(name(label) for label in _coordinates(tile))
+    labels = _coordinates(tile)
     return bijection(
         name="taken_once",
         kind="bijective",
         statement="Every element of the tile is taken exactly once: in one position for one "
         "result of one lane, up to copies.",
         parameters=_sizes(tile),
-        source=schedule.variables(),
-        target=list(zip(_coordinates(tile), tile.shape, strict=True)),
-        forward=dict(zip(_coordinates(tile), schedule.element(), strict=True)),
-        inverse=schedule.at(coordinate),
+        source=schedule.variables(*COPIES),
+        target=list(zip(labels, tile.shape, strict=True)),
+        forward=dict(zip(labels, schedule.element(**_no_copies(schedule)), strict=True)),
+        inverse=schedule.at(tuple(map(name, labels))),
     )
 
 
 def _lane_digits(schedule: Schedule) -> Claim:
-    variables = [
-        (label, bound)
-        for label, bound in schedule.variables(copies=True)
-        if label in ("row_lane", "rank", "lane_copy")
-    ]
-    lane = schedule.owner(lane_copy=name("lane_copy"))["lane"]
+    digits = schedule.of_lane(name("lane"))
     return bijection(
         name="lane_digits",
         kind="bijective",
         statement="A lane is its row among the lanes, its rank in the row, and its copy.",
         parameters=_sizes(schedule.ownership),
         source=[("lane", schedule.ownership.input("lane").size)],
-        target=variables,
-        forward={label: schedule.of_lane(label, name("lane")) for label, _ in variables},
-        inverse={"lane": lane},
+        target=[each for each in schedule.variables() if each[0] in digits],
+        forward=digits,
+        inverse={"lane": schedule.owner()["lane"]},
     )
 
 
 def _partners(schedule: Schedule, result: Ownership, masks: tuple[int, ...]) -> Claim:
     lane, lanes = name("lane"), schedule.ownership.input("lane").size
 
+    def number(label: str, of: Any) -> Any:
+        digits = schedule.of_lane(of)
+        return schedule.number(label, lambda each: digits[each.name])
+
     def conjuncts() -> Iterator[Conjunct]:
         for bit, mask in enumerate(masks):
             partner = lane ^ mask
             yield Conjunct(f"mask {mask} stays among the lanes", "<", partner, lanes)
-            for label, expected in (
-                ("row_lane", schedule.of_lane("row_lane", lane)),
-                ("lane_copy", schedule.of_lane("lane_copy", lane)),
-                ("rank", schedule.of_lane("rank", lane) ^ 1 << bit),
-            ):
+            for label, turned in (("row_lane", 0), ("lane_copy", 0), ("rank", 1 << bit)):
                 if schedule.digits(label):
                     yield Conjunct(
-                        f"mask {mask}: {label}", "=", schedule.of_lane(label, partner), expected
+                        f"mask {mask}: {label}",
+                        "=",
+                        number(label, partner),
+                        number(label, lane) ^ turned,
                     )
             yield from _equal(f"mask {mask}: row", result(lane=partner), result(lane=lane))
 
@@ -157,42 +197,50 @@ def _partners(schedule: Schedule, result: Ownership, masks: tuple[int, ...]) -> 
 
 
 def _rounds(schedule: Schedule, masks: tuple[int, ...]) -> Claim:
-    lane, turn = name("lane"), name("turn")
-    rank = schedule.of_lane("rank", lane)
-    ranks = 1 << len(masks)
+    """The butterfly on ranks alone; `partners` says that a mask turns one bit of the rank.
+
+    Before round b a lane has combined the block of 2^b ranks that its own is in.
+    """
+    rank, ranks = name("rank"), 1 << len(masks)
 
     def conjuncts() -> Iterator[Conjunct]:
-        for bit, mask in enumerate(masks):
-            so_far = turn % (1 << bit)
+        for bit in range(len(masks)):
+            block, pair = 1 << bit, 2 << bit
+            partner = rank ^ block
             yield Conjunct(
-                f"round {bit}: the partner brings the ranks with bit {bit} turned",
+                f"round {bit}: partners have one block after it",
                 "=",
-                schedule.of_lane("rank", lane ^ mask) ^ so_far,
-                rank ^ (so_far + (1 << bit)),
+                partner // pair,
+                rank // pair,
             )
-        yield Conjunct("a turn leads to one rank", "=", rank ^ (rank ^ turn), turn)
-        yield Conjunct("a rank after the last round", "<", rank ^ turn, ranks)
-        yield Conjunct("all ranks of a row", "=", schedule.size("rank"), ranks)
+            # Two numbers 2q and 2q + 1, in either order.
+            yield Conjunct(
+                f"round {bit}: its halves are theirs, each once",
+                "=",
+                rank // block + partner // block,
+                4 * (rank // pair) + 1,
+            )
+        yield Conjunct("one block is left", "=", rank // ranks, 0)
+        yield Conjunct("which is all ranks of a row", "=", schedule.size("rank"), ranks)
 
     return Claim(
         name="rounds",
         kind="exchange",
-        statement=f"After round b a lane has combined the ranks that differ from its own in the "
-        f"lowest b + 1 bits, each once; after {len(masks)} rounds, all of its row.",
+        statement=f"A round joins the block of ranks that a lane has combined with its partner's, "
+        f"which is the other half of a block twice as large; {len(masks)} rounds combine a row.",
         parameters=_sizes(schedule.ownership),
-        variables=[("lane", schedule.ownership.input("lane").size), ("turn", ranks)],
+        variables=[("rank", ranks)],
         conjuncts=list(conjuncts()),
     )
 
 
 def _replicated(schedule: Schedule, result: Ownership) -> Claim:
     """The result by its own digits, against the rows of what was taken for it."""
-    kept = [each for each in schedule.variables() if each[0] not in ("g", "rank", "part")]
+    kept = schedule.variables("g", "rank", "part", *COPIES)
     labels = _coordinates(result)
     here = _result(schedule, result)
-    first = _result(schedule, result, rank=0, part=0, **dict.fromkeys(COPIES, 0))
-    row = schedule.others(schedule.element())
-    numbers = schedule.at(_with_axis(schedule, tuple(name(label) for label in labels)))
+    first = _result(schedule, result, **_zero(schedule, "rank", "part", *COPIES))
+    digits = schedule.at(_with_axis(schedule, tuple(map(name, labels))))
     unique = bijection(
         name="replicated",
         kind="replicated",
@@ -202,14 +250,14 @@ def _replicated(schedule: Schedule, result: Ownership) -> Claim:
         source=kept,
         target=list(zip(labels, result.shape, strict=True)),
         forward=dict(zip(labels, first, strict=True)),
-        inverse={label: numbers[label] for label, _ in kept},
+        inverse={label: digits[label] for label, _ in kept},
     )
-    variables = dict(schedule.variables(copies=True)) | dict(unique.variables)
+    variables = dict(schedule.variables()) | dict(unique.variables)
     return replace(
         unique,
         variables=tuple(variables.items()),
         conjuncts=(
-            *_equal("row of the elements", here, row),
+            *_equal("row of the elements", here, schedule.others(schedule.element())),
             *_equal("row whatever the rank", here, first),
             Conjunct("results of a thread", "=", result.value_count, schedule.size("r")),
             *unique.conjuncts,
@@ -218,27 +266,29 @@ def _replicated(schedule: Schedule, result: Ownership) -> Claim:
 
 
 def _copies_agree(schedule: Schedule) -> Claim:
-    copies = {label: name(label) for label, _ in schedule.variables(copies=True) if label in COPIES}
     return Claim(
         name="copies_agree",
         kind="replicated",
         statement="Copies hold the same element.",
         parameters=_sizes(schedule.ownership),
-        variables=schedule.variables(copies=True),
-        conjuncts=list(_equal("element", schedule.element(**copies), schedule.element())),
+        variables=schedule.variables(),
+        conjuncts=list(
+            _equal("element", schedule.element(), schedule.element(**_no_copies(schedule)))
+        ),
     )
 
 
 def _slots(schedule: Schedule) -> Claim:
     held = partial(schedule.ownership, schedule.axis)
-    kept = [each for each in schedule.variables() if each[0] not in ("g", "rank")]
-    where = _result(schedule, held, rank=0, **dict.fromkeys(COPIES, 0))
+    kept = schedule.variables("g", "rank", *COPIES)
+    where = _result(schedule, held, **_zero(schedule, "rank", *COPIES))
     rows: Integer = 1
     coordinate: list[Any] = []
     for extent in held.shape[:-1]:
         coordinate.append(name("slot") // rows % extent)
         rows = rows * extent
-    numbers = schedule.at(_with_axis(schedule, tuple(coordinate)))
+    digits = schedule.at(_with_axis(schedule, tuple(coordinate)))
+    digits |= schedule.split("part", name("slot") // rows)
     return bijection(
         name="slots",
         kind="bijective",
@@ -248,22 +298,32 @@ def _slots(schedule: Schedule) -> Claim:
         source=kept,
         target=[("slot", rows * schedule.size("part"))],
         forward={"slot": slot(held, where)},
-        inverse={
-            label: name("slot") // rows if label == "part" else numbers[label] for label, _ in kept
-        },
+        inverse={label: digits[label] for label, _ in kept},
     )
 
 
-def _result(schedule: Schedule, result: Ownership, **numbers: Any) -> tuple[Any, ...]:
-    """The coordinate of result r in the thread that the variables name."""
-    copies = {label: name(label) for label in COPIES if schedule.digits(label)}
-    owner = schedule.owner(**{**copies, **numbers})
-    threads = {each.name: owner[each.name] for each in result.threads}
-    return result(**threads, **result.split(result.values, numbers.get("r", _r(schedule))))
+def _result(schedule: Schedule, result: Ownership, **digits: Any) -> tuple[Any, ...]:
+    """The coordinate of the result whose value and thread the digits name."""
+    owner = schedule.owner(**digits)
+    indices = {each.name: owner[each.name] for each in result.threads}
+    kept = iter(schedule.digits("r"))
+    for source in result.values:
+        index: Any = 0
+        weight: Integer = 1
+        for mode in source.modes:
+            if mode.size != 1:
+                index = index + name(next(kept).name) * weight
+            weight = weight * mode.size
+        indices[source.name] = index
+    return result(**indices)
 
 
-def _r(schedule: Schedule) -> Any:
-    return name("r") if schedule.digits("r") else 0
+def _zero(schedule: Schedule, *numbers: str) -> dict[str, Any]:
+    return {each.name: 0 for each in schedule.digits(*numbers)}
+
+
+def _no_copies(schedule: Schedule) -> dict[str, Any]:
+    return _zero(schedule, *COPIES)
 
 
 def _with_axis(schedule: Schedule, others: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -1,24 +1,28 @@
 """A reduction's schedule as terms: which value of which lane is taken as which part of which row.
 
 Each digit of an ownership has a *role* in a reduction along one axis: it is `kept` (it tells rows
-apart), `taken` (it tells the parts of one row apart) or a `copy` (it moves nothing). So a value
-number is a result value r, a position g in its group and a copy; a lane is a row among the lanes, a
-rank inside its row and a copy; a warp is a row among the warps, a part and a copy. `Schedule` puts
-the numbers together and takes them apart, for sizes that may be symbolic.
+apart), `taken` (it tells the parts of one row apart) or a `copy` (it moves nothing). So the digits
+of a value number are those of a result value r, of a position g in its group and of a copy; those
+of a lane are those of its row among the lanes, of its rank inside the row and of a copy; and those
+of a warp of its row among the warps, of a part and of a copy. A `Schedule` names the digits and
+puts them together, for sizes that may be symbolic. The accumulator of a warpgroup, of S slices:
 
 >>> from tylo.layouts.atoms.wgmma import accumulator
 >>> from tylo.layouts.terms import name, show
 >>> schedule = Schedule(accumulator(name("S")), 1)
 >>> [f"{label} < {show(size)}" for label, size in schedule.variables()]
-['r < 2', 'g < 2 * S', 'row_lane < 8', 'rank < 4', 'row_warp < 4']
+['r < 2', 'g0 < 2', 'g1 < S', 'row_lane < 8', 'rank < 4', 'row_warp < 4']
 >>> {label: show(term) for label, term in schedule.owner().items()}
-{'value': 'g % 2 + r * 2 + g / 2 * 4', 'lane': 'rank + row_lane * 4', 'warp': 'row_warp'}
+{'value': 'g0 + r * 2 + g1 * 4', 'lane': 'rank + row_lane * 4', 'warp': 'row_warp'}
+>>> show(schedule.number("g", lambda digit: name(digit.name)))
+'g0 + g1 * 2'
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from tylo.layouts.exchange import warp_digits
@@ -27,8 +31,8 @@ from tylo.layouts.ownership import Mode, Ownership
 from tylo.layouts.reduced import moves, replicates
 from tylo.layouts.terms import Integer, name
 
-# The variable for each role, by what the digit numbers.
-_VARIABLES: Mapping[str, Mapping[str, str]] = {
+# The number that digits of each role make up, by what they are digits of.
+_NUMBERS: Mapping[str, Mapping[str, str]] = {
     "values": {"kept": "r", "taken": "g", "copy": "value_copy"},
     "lane": {"kept": "row_lane", "taken": "rank", "copy": "lane_copy"},
     "warp": {"kept": "row_warp", "taken": "part", "copy": "warp_copy"},
@@ -38,13 +42,17 @@ COPIES = ("value_copy", "lane_copy", "warp_copy")
 
 @dataclass(frozen=True)
 class Digit:
-    """One digit: its input and place, what one step adds to the input, its mode and variable."""
+    """One digit: its variable, the number it is a digit of, and its place in an input.
 
+    `weight` is what one step of it adds to the input's index.
+    """
+
+    name: str
+    number: str
     source: str
     place: int
     weight: Integer
-    mode: Mode
-    variable: str
+    size: Integer
 
 
 @dataclass(frozen=True)
@@ -54,95 +62,105 @@ class Schedule:
     ownership: Ownership
     axis: int
 
-    def digits(self, variable: str | None = None) -> list[Digit]:
-        """All digits of more than one value, or those of one variable, in order of its number."""
-        found = [each for each in self._digits() if variable in (None, each.variable)]
-        if variable == "part":
-            order = [place for place, _ in warp_digits(self.ownership, self.axis)]
-            found.sort(key=lambda each: order.index(each.place))
-        return found
+    @cached_property
+    def all_digits(self) -> tuple[Digit, ...]:
+        """Every digit of more than one value, number by number."""
+        found: dict[str, list[Digit]] = {
+            number: [] for roles in _NUMBERS.values() for number in roles.values()
+        }
+        for side in ("values", "threads"):
+            for source in getattr(self.ownership, side):
+                numbers = _NUMBERS["values" if side == "values" else source.name]
+                weight: Integer = 1
+                for place, mode in enumerate(source.modes):
+                    if mode.size != 1:
+                        number = numbers[self._role(mode)]
+                        found[number].append(
+                            Digit("", number, source.name, place, weight, mode.size)
+                        )
+                    weight = weight * mode.size
+        # A part's number is made of the warps' digits in the order of their steps.
+        order = [place for place, _ in warp_digits(self.ownership, self.axis)]
+        found["part"].sort(key=lambda each: order.index(each.place))
+        return tuple(
+            replace(each, name=f"{number}{index}" if len(digits) > 1 else number)
+            for number, digits in found.items()
+            for index, each in enumerate(digits)
+        )
 
-    def size(self, variable: str) -> Integer:
-        """How many numbers the variable takes."""
+    def digits(self, *numbers: str) -> list[Digit]:
+        """The digits of those numbers."""
+        return [each for each in self.all_digits if each.number in numbers]
+
+    def variables(self, *without: str) -> list[tuple[str, Integer]]:
+        """The digits' variables with their bounds, but for those of some numbers."""
+        return [(each.name, each.size) for each in self.all_digits if each.number not in without]
+
+    def size(self, number: str) -> Integer:
+        """How many values the number takes."""
         total: Integer = 1
-        for each in self.digits(variable):
-            total = total * each.mode.size
+        for each in self.digits(number):
+            total = total * each.size
         return total
 
-    def variables(self, *, copies: bool = False) -> list[tuple[str, Integer]]:
-        """The variables that take more than one number, with their bounds."""
-        labels = [label for roles in _VARIABLES.values() for label in roles.values()]
-        return [
-            (label, self.size(label))
-            for label in labels
-            if self.digits(label) and (copies or label not in COPIES)
-        ]
+    def number(self, number: str, digit: Callable[[Digit], Any]) -> Any:
+        """The number that its digits make up."""
+        total: Any = 0
+        below: Integer = 1
+        for each in self.digits(number):
+            total = total + digit(each) * below
+            below = below * each.size
+        return total
 
-    def owner(self, **numbers: Any) -> dict[str, Any]:
-        """The index of each input, with the variables as names or as `numbers`; copies 0."""
-        terms: dict[tuple[str, int], Any] = {}
-        for label in dict.fromkeys(each.variable for each in self._digits()):
-            number = numbers.get(label, 0 if label in COPIES else name(label))
-            digits = self.digits(label)
-            below: Integer = 1
-            for each in digits:
-                digit = number // below
-                terms[each.source, each.place] = (
-                    digit if each is digits[-1] else digit % each.mode.size
-                )
-                below = below * each.mode.size
-        owner: dict[str, Any] = {each.name: 0 for each in self.ownership.inputs}
-        for each in self._digits():
-            owner[each.source] = owner[each.source] + terms[each.source, each.place] * each.weight
+    def split(self, number: str, index: Any) -> dict[str, Any]:
+        """The digits of a number, by variable."""
+        digits, below = self.digits(number), 1
+        found: dict[str, Any] = {}
+        for each in digits:
+            rest = index if below == 1 else index // below
+            found[each.name] = rest if each is digits[-1] else rest % each.size
+            below = below * each.size  # type: ignore[assignment]
+        return found
+
+    def owner(self, **digits: Any) -> dict[str, Any]:
+        """The index of each input, each digit its variable unless given."""
+        owner: dict[str, Any] = {}
+        for source in self.ownership.inputs:
+            places = sorted(
+                (each for each in self.all_digits if each.source == source.name),
+                key=lambda each: each.place,
+            )
+            owner[source.name] = 0
+            for each in places:
+                digit = digits.get(each.name, name(each.name))
+                owner[source.name] = owner[source.name] + digit * each.weight
         return owner
 
-    def element(self, **numbers: Any) -> tuple[Any, ...]:
+    def element(self, **digits: Any) -> tuple[Any, ...]:
         """The coordinate that the owner holds."""
-        return self.ownership(**self.owner(**numbers))
+        return self.ownership(**self.owner(**digits))
 
     def others(self, coordinate: tuple[Any, ...]) -> tuple[Any, ...]:
         """A coordinate without the reduced axis."""
         return coordinate[: self.axis] + coordinate[self.axis + 1 :]
 
     def at(self, coordinate: tuple[Any, ...]) -> dict[str, Any]:
-        """The number of each variable, copies apart, that owns a coordinate of the source."""
+        """The digits that own a coordinate of the source; copies own every one."""
         held = digits_at(self.ownership, coordinate)
         return {
-            label: self._number(label, lambda each: held[each.source, each.place])
-            for label, _ in self.variables()
+            each.name: held[each.source, each.place]
+            for each in self.all_digits
+            if each.number not in COPIES
         }
 
-    def of_lane(self, variable: str, lane: Any) -> Any:
-        """A lane's number of one of the variables that lanes are made of."""
-        top = self.digits_of("lane")[-1:]
-        return self._number(
-            variable,
-            lambda each: (
-                lane // each.weight if [each] == top else lane // each.weight % each.mode.size
-            ),
-        )
-
-    def digits_of(self, source: str) -> list[Digit]:
-        """The digits of one input, in order."""
-        return [each for each in self._digits() if each.source == source]
-
-    def _number(self, variable: str, digit: Any) -> Any:
-        number: Any = 0
-        below: Integer = 1
-        for each in self.digits(variable):
-            number = number + digit(each) * below
-            below = below * each.mode.size
-        return number
-
-    def _digits(self) -> Iterator[Digit]:
-        for side in ("values", "threads"):
-            for source in getattr(self.ownership, side):
-                weight: Integer = 1
-                for place, mode in enumerate(source.modes):
-                    if not (isinstance(mode.size, int) and mode.size == 1):
-                        names = _VARIABLES["values" if side == "values" else source.name]
-                        yield Digit(source.name, place, weight, mode, names[self._role(mode)])
-                    weight = weight * mode.size
+    def of_lane(self, lane: Any) -> dict[str, Any]:
+        """The digits of a lane."""
+        found = self.digits("row_lane", "rank", "lane_copy")
+        top = max(found, key=lambda each: each.place)
+        return {
+            each.name: lane // each.weight if each is top else lane // each.weight % each.size
+            for each in found
+        }
 
     def _role(self, mode: Mode) -> str:
         if replicates(mode):
