@@ -21,16 +21,13 @@ DIVISIBLE = [["tt.divisibility", 16]]  # Triton's own specialisation, of pointer
 def masked_copy(x, y, n, BLOCK: tl.constexpr, WRONG: tl.constexpr):
     """y[0:n] = x[0:n]; the wrong version goes one element too far."""
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    if WRONG:
-        mask = offsets <= n
-    else:
-        mask = offsets < n
+    mask = offsets <= n if WRONG else offsets < n
     tl.store(y + offsets, tl.load(x + offsets, mask=mask), mask=mask)
 
 
 @triton.jit
 def fragment_order(x, y, WRONG: tl.constexpr):
-    """Row-major tiles of 16 x 8 to the order of mma.m16n8k16's accumulator: value fastest, then lane.
+    """Row-major tiles of 16 x 8 to the order of an accumulator: value fastest, then lane.
 
     The wrong version exchanges rows and columns inside a thread.
     """
@@ -48,7 +45,7 @@ def fragment_order(x, y, WRONG: tl.constexpr):
 
 
 def write(kernel, name, signature, warps, divisible, **constants):
-    types = {**signature, **{constant: "constexpr" for constant in constants}}
+    types = {**signature, **dict.fromkeys(constants, "constexpr")}
     attributes = {(list(signature).index(each),): DIVISIBLE for each in divisible}
     source = ASTSource(fn=kernel, signature=types, constexprs=constants, attrs=attributes)
     compiled = triton.compile(

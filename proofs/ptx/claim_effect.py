@@ -18,8 +18,10 @@ from tylo.proofs.effects import CONVERSIONS, Buffer, Effect, Element, Less, Matr
 from tylo.proofs.ptx.claim_file import ClaimedStore, PtxClaim
 from tylo.proofs.ptx.claim_ownership import coordinates
 from tylo.proofs.ptx.claim_scope import Scope
+from tylo.proofs.ptx.claim_tables import Table
 from tylo.proofs.ptx.claim_terms import Access
 from tylo.proofs.ptx.claim_vectors import Solve, Value, values_at_once
+from tylo.proofs.ptx.contract import extent, sizes
 from tylo.proofs.ptx.scene import build
 
 _MOST_STORES = 1024
@@ -92,7 +94,20 @@ def _lowered(
         )
     except ClaimError as reason:
         claim.table.fail(reason.message, reason.hint)
+    for store, origin in zip(stores, origins, strict=True):
+        _check_range(effect, store, Table(claim.table.file, origin, {}))
     return Lowered(effect, tuple(origins))
+
+
+def _check_range(effect: Effect, store: Store, table: Table) -> None:
+    """Offsets and conditions are the integers that the claim means, not those modulo 2^64."""
+    conditions = [side for less in store.where for side in (less.left, less.right)]
+    known = sizes(effect)
+    for term in (store.offset, store.repeat, *conditions, *(part.offset for part in store.parts)):
+        try:
+            extent(known, term)
+        except ClaimError as reason:
+            table.fail(reason.message, reason.hint)
 
 
 def _buffer(scope: Scope, buffer: Buffer, guarded: Collection[str]) -> Buffer:
@@ -108,7 +123,7 @@ def _buffer(scope: Scope, buffer: Buffer, guarded: Collection[str]) -> Buffer:
         shape = Matrix(*sides)
     elif total is not None and buffer.direction == "out":
         shape = Matrix(1, total, total)
-    elif buffer.name in guarded:
+    elif buffer.name in guarded and buffer.direction == "out":
         table.fail(
             f"[buffer.{buffer.name}] some stores into it have a condition",
             hint="state its extent as elements, such as n, instead of elements_per_block",
