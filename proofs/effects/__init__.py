@@ -34,6 +34,44 @@ cvt.rn.bf16.f32(source[(block * 64 + thread * 2 + 1) * 4])
 >>> effect_from_json(effect_to_json(pack)) == pack
 True
 
+A store may be guarded: with `where`, it is performed in exactly those threads, blocks and steps in
+which every condition holds. Its buffer then says which elements are `written`, all of a `Matrix` of
+rows x columns at a runtime stride, and each store says which `Element` it begins at, and, as an
+inverse, which block, thread and step writes a given (row, column). Extents may be totals, and
+`preconditions` tie sizes and the grid together. A copy of n integers by blocks of 256 threads:
+
+>>> n, index = name("n"), block * 256 + thread
+>>> ragged = Effect(
+...     entry="ragged",
+...     threads=256,
+...     buffers=(
+...         Buffer("x", "in", 32, None, alignment=4, elements=n),
+...         Buffer("y", "out", 32, None, alignment=4, elements=n, written=Matrix(1, n, n)),
+...     ),
+...     stores=(
+...         Store(
+...             "y",
+...             index * 4,
+...             (Part(32, "move", "x", index * 4),),
+...             where=(Less(index, n),),
+...             element=Element(0, index, block=name("column") // 256, thread=name("column") % 256),
+...         ),
+...     ),
+...     maximum_blocks=2**24,
+...     parameters=(Parameter("n", 32, 1, 2**31),),
+...     preconditions=(Less(n, name("blocks") * 256 + 1),),
+... )
+>>> effect_from_json(effect_to_json(ragged)) == ragged
+True
+>>> for line in assumptions(ragged):
+...     print(line)
+launch: 1 <= blocks <= 16777216 along x, 256 threads along x, y and z extents 1
+x: n * 4 bytes, readable, starts at a multiple of 4, ends within 2^64
+y: n * 4 bytes, writable, starts at a multiple of 4, ends within 2^64
+1 <= n <= 2147483648
+n < blocks * 256 + 1
+no two buffers overlap
+
 What a proof against an effect assumes is part of its meaning, and listed by `assumptions`:
 
 >>> for line in assumptions(pack):
@@ -60,10 +98,14 @@ from tylo.proofs.effects.values import (
     Buffer,
     Direction,
     Effect,
+    Element,
+    Less,
+    Matrix,
     Parameter,
     Part,
     Store,
     assumptions,
+    buffer_bytes,
 )
 
 __all__ = [
@@ -75,10 +117,14 @@ __all__ = [
     "Buffer",
     "Direction",
     "Effect",
+    "Element",
+    "Less",
+    "Matrix",
     "Parameter",
     "Part",
     "Store",
     "assumptions",
+    "buffer_bytes",
     "effect_from_json",
     "effect_to_bytes",
     "effect_to_json",

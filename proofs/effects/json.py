@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
 from tylo.layouts.errors import ClaimError
 from tylo.layouts.terms import from_json, to_json
 from tylo.proofs.claims import canonical_json
-from tylo.proofs.effects.values import Buffer, Effect, Parameter, Part, Store
+from tylo.proofs.effects.values import Buffer, Effect, Element, Less, Matrix, Parameter, Part, Store
 
 SCHEMA = "tylo.effect/1"
 _Built = TypeVar("_Built")
@@ -25,48 +25,80 @@ def effect_to_json(effect: Effect) -> dict[str, Any]:
 
     What an effect without sizes does not use is left out.
     """
-    sizes = [
-        {
-            "name": parameter.name,
-            "bits": parameter.bits,
-            "minimum": parameter.minimum,
-            "maximum": parameter.maximum,
-        }
-        for parameter in effect.parameters
-    ]
     return {
-        **({"parameters": sizes} if sizes else {}),
+        **_present(
+            parameters=[_parameter_to_json(parameter) for parameter in effect.parameters],
+            preconditions=[_less_to_json(condition) for condition in effect.preconditions],
+            arguments=list(effect.arguments),
+        ),
         "schema": SCHEMA,
         "entry": effect.entry,
         "threads": effect.threads,
         "maximum_blocks": effect.maximum_blocks,
-        "buffers": [
-            {
-                "name": buffer.name,
-                "direction": buffer.direction,
-                "element_bits": buffer.element_bits,
-                "elements_per_block": to_json(buffer.elements_per_block),
-                "alignment": buffer.alignment,
-            }
-            for buffer in effect.buffers
-        ],
-        "stores": [
-            {
-                "buffer": store.buffer,
-                "offset": to_json(store.offset),
-                **({"repeat": to_json(store.repeat)} if store.repeat != 1 else {}),
-                "parts": [
-                    {
-                        "bits": part.bits,
-                        "conversion": part.conversion,
-                        "buffer": part.buffer,
-                        "offset": to_json(part.offset),
-                    }
-                    for part in store.parts
-                ],
-            }
-            for store in effect.stores
-        ],
+        "buffers": [_buffer_to_json(buffer) for buffer in effect.buffers],
+        "stores": [_store_to_json(store) for store in effect.stores],
+    }
+
+
+def _present(**fields: Any) -> dict[str, Any]:
+    """The fields that are used."""
+    return {name: value for name, value in fields.items() if value not in (None, [], {})}
+
+
+def _terms(value: Any) -> dict[str, Any] | None:
+    """A dataclass of terms alone."""
+    if value is None:
+        return None
+    return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
+
+
+def _less_to_json(condition: Less) -> list[Any]:
+    return ["<", to_json(condition.left), to_json(condition.right)]
+
+
+def _parameter_to_json(parameter: Parameter) -> dict[str, Any]:
+    return {
+        "name": parameter.name,
+        "bits": parameter.bits,
+        "minimum": parameter.minimum,
+        "maximum": parameter.maximum,
+    }
+
+
+def _buffer_to_json(buffer: Buffer) -> dict[str, Any]:
+    shares, total = buffer.elements_per_block, buffer.elements
+    return {
+        "name": buffer.name,
+        "direction": buffer.direction,
+        "element_bits": buffer.element_bits,
+        "alignment": buffer.alignment,
+        **_present(
+            elements_per_block=None if shares is None else to_json(shares),
+            elements=None if total is None else to_json(total),
+            written=_terms(buffer.written),
+        ),
+    }
+
+
+def _store_to_json(store: Store) -> dict[str, Any]:
+    return {
+        "buffer": store.buffer,
+        "offset": to_json(store.offset),
+        **_present(
+            repeat=to_json(store.repeat) if store.repeat != 1 else None,
+            where=[_less_to_json(condition) for condition in store.where],
+            element=_terms(store.element),
+        ),
+        "parts": [_part_to_json(part) for part in store.parts],
+    }
+
+
+def _part_to_json(part: Part) -> dict[str, Any]:
+    return {
+        "bits": part.bits,
+        "conversion": part.conversion,
+        "buffer": part.buffer,
+        "offset": to_json(part.offset),
     }
 
 
@@ -91,35 +123,62 @@ def effect_from_json(data: Any) -> Effect:
                 )
             )
         ),
+        preconditions=_Optional(_each(_less_from_json)),
+        arguments=_Optional(_each(_text)),
         entry=_text,
         threads=_integer,
         maximum_blocks=_integer,
-        buffers=_each(
-            lambda item: _build(
-                Buffer,
-                item,
-                name=_text,
-                direction=_text,
-                element_bits=_integer,
-                elements_per_block=from_json,
-                alignment=_integer,
-            )
-        ),
-        stores=_each(
-            lambda item: _build(
-                Store,
-                item,
-                buffer=_text,
-                offset=from_json,
-                repeat=_Optional(from_json),
-                parts=_each(_part_from_json),
-            )
-        ),
+        buffers=_each(_buffer_from_json),
+        stores=_each(_store_from_json),
+    )
+
+
+def _buffer_from_json(item: Any) -> Buffer:
+    if isinstance(item, dict) and "elements" in item:
+        item = {"elements_per_block": None, **item}
+    return _build(
+        Buffer,
+        item,
+        name=_text,
+        direction=_text,
+        element_bits=_integer,
+        elements_per_block=_maybe_term,
+        alignment=_integer,
+        elements=_Optional(from_json),
+        written=_Optional(lambda data: _of_terms(Matrix, data)),
+    )
+
+
+def _store_from_json(item: Any) -> Store:
+    return _build(
+        Store,
+        item,
+        buffer=_text,
+        offset=from_json,
+        repeat=_Optional(from_json),
+        where=_Optional(_each(_less_from_json)),
+        element=_Optional(lambda data: _of_terms(Element, data)),
+        parts=_each(_part_from_json),
     )
 
 
 def _part_from_json(item: Any) -> Part:
     return _build(Part, item, bits=_integer, conversion=_text, buffer=_text, offset=from_json)
+
+
+def _less_from_json(item: Any) -> Less:
+    if not isinstance(item, list) or len(item) != 3 or item[0] != "<":
+        raise ClaimError(f"not a condition: {item!r}", hint='expected ["<", left, right]')
+    return Less(from_json(item[1]), from_json(item[2]))
+
+
+def _of_terms(kind: type[_Built], data: Any) -> _Built:
+    readers = {field.name: from_json for field in fields(kind)}  # type: ignore[arg-type]
+    return _build(kind, data, **readers)
+
+
+def _maybe_term(data: Any) -> Any:
+    return None if data is None else from_json(data)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from tylo.layouts.errors import ClaimError
 from tylo.layouts.terms import Integer, names, show
+from tylo.layouts.terms import name as named
 
 GRID_LIMIT = 2**31 - 1  # the largest x extent of a grid, CUDA programming guide, table of limits
 BLOCK_LIMIT = 1024  # threads per block, the same table
@@ -23,24 +24,74 @@ CONVERSIONS: Mapping[str, tuple[int, int]] = MappingProxyType(
 )
 
 _COUNTED = ("thread", "block", "step")
+_POINT = ("row", "column")
 
 Direction: TypeAlias = Literal["in", "out"]
 
 
 @dataclass(frozen=True, slots=True)
-class Buffer:
-    """A pointer parameter, and the array of ``elements_per_block * blocks`` elements behind it.
+class Less:
+    """The condition ``left < right`` on two terms."""
 
-    `alignment` is what the base address is a multiple of, in bytes.
+    left: Integer
+    right: Integer
+
+    def __str__(self) -> str:
+        return f"{show(self.left)} < {show(self.right)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """The elements ``row * stride + column`` with ``row < rows`` and ``column < columns``.
+
+    All three are terms over the sizes. That rows do not overlap, columns <= stride, is proven.
+    """
+
+    rows: Integer
+    columns: Integer
+    stride: Integer
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """Where in a `Matrix` a store begins, and who writes an element there: two inverse maps.
+
+    `row` and `column` are terms over thread, block, step and sizes. `block`, `thread` and `step`
+    are terms over ``row``, ``column`` and sizes: the only ones that may write that element by this
+    store. Both directions are proven, so that a wrong inverse is refused, never believed.
+    """
+
+    row: Integer
+    column: Integer
+    block: Integer
+    thread: Integer
+    step: Integer = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A pointer parameter, and the array behind it, its extent stated in one of two ways.
+
+    The extent is ``elements_per_block * blocks`` elements or, when `elements_per_block` is `None`,
+    `elements`, a term over the sizes. `alignment` is what the base address is a multiple of, in
+    bytes. An output whose stores are guarded, or whose extent is a total, says which of its
+    elements are `written`; of any other, every byte is.
     """
 
     name: str
     direction: Direction
     element_bits: int
-    elements_per_block: Integer
+    elements_per_block: Integer | None
     alignment: int
+    elements: Integer | None = None
+    written: Matrix | None = None
 
     def __post_init__(self) -> None:
+        if (self.elements_per_block is None) == (self.elements is None):
+            raise ClaimError(
+                f"buffer {self.name!r} has no extent, or two",
+                hint="state either elements_per_block or elements",
+            )
         if self.direction not in ("in", "out"):
             raise ClaimError(
                 f"buffer {self.name!r} has direction {self.direction!r}", hint='use "in" or "out"'
@@ -50,11 +101,14 @@ class Buffer:
                 f"buffer {self.name!r} has elements of {self.element_bits} bits",
                 hint=f"use one of {STORE_BITS}",
             )
-        if isinstance(self.elements_per_block, int) and self.elements_per_block < 1:
-            raise ClaimError(
-                f"buffer {self.name!r} has {self.elements_per_block} elements per block",
-                hint="drop the buffer or give it an element",
-            )
+        for extent, words in ((self.elements_per_block, " per block"), (self.elements, "")):
+            if isinstance(extent, int) and extent < 1:
+                raise ClaimError(
+                    f"buffer {self.name!r} has {extent} elements{words}",
+                    hint="drop the buffer or give it an element",
+                )
+        if self.written is not None and self.direction == "in":
+            raise ClaimError(f"buffer {self.name!r} is read alone", hint="leave out `written`")
         if self.alignment < 1 or self.alignment & (self.alignment - 1):
             raise ClaimError(
                 f"buffer {self.name!r} has alignment {self.alignment}", hint="use a power of two"
@@ -63,7 +117,16 @@ class Buffer:
     @property
     def bytes_per_block(self) -> Integer:
         """The share of one block in the extent."""
+        if self.elements_per_block is None:
+            raise ClaimError(f"buffer {self.name!r} has a total extent, and no share of a block")
         return self.elements_per_block * (self.element_bits // 8)
+
+    @property
+    def total_bytes(self) -> Integer:
+        """The whole extent, a term over sizes and ``blocks``."""
+        if self.elements is None:
+            return self.bytes_per_block * named("blocks")
+        return self.elements * (self.element_bits // 8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +148,11 @@ class Parameter:
                 f"parameter {self.name!r} lies between {self.minimum} and {self.maximum}",
                 hint=f"bounds are in order, and below 2^{self.bits}",
             )
-        if self.name in _COUNTED:
-            raise ClaimError(f"a parameter called {self.name!r}", hint=f"{_COUNTED} are taken")
+        if self.name in (*_COUNTED, *_POINT, "blocks"):
+            raise ClaimError(
+                f"a parameter called {self.name!r}",
+                hint=f"{(*_COUNTED, *_POINT, 'blocks')} are taken",
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +192,17 @@ class Part:
 class Store:
     """What every thread writes once, or once a step: `parts`, least significant first, at `offset`.
 
-    Both offsets and bytes; `repeat` is how many steps there are.
+    Offsets are bytes; `repeat` is how many steps there are. With `where`, the store is performed
+    in exactly those threads, blocks and steps in which all its conditions hold. `element` says
+    where it begins in what its buffer has `written`.
     """
 
     buffer: str
     offset: Integer
     parts: tuple[Part, ...]
     repeat: Integer = 1
+    where: tuple[Less, ...] = ()
+    element: Element | None = None
 
     def __post_init__(self) -> None:
         if self.bits not in STORE_BITS:
@@ -151,7 +221,9 @@ class Store:
 class Effect:
     """The whole contract of one entry, for 1 to `maximum_blocks` blocks of `threads` threads.
 
-    The entry takes the buffers as pointers, in order, and then the `parameters`.
+    The entry takes the buffers as pointers, in order, and then the `parameters`; or all of them in
+    the order of `arguments`, their names. `preconditions` between the sizes and ``blocks`` are
+    assumed, such as ``Less(columns, stride + 1)``, or a grid large enough for all rows.
     """
 
     entry: str
@@ -160,6 +232,8 @@ class Effect:
     stores: tuple[Store, ...]
     maximum_blocks: int = GRID_LIMIT
     parameters: tuple[Parameter, ...] = ()
+    preconditions: tuple[Less, ...] = ()
+    arguments: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 1 <= self.threads <= BLOCK_LIMIT:
@@ -177,16 +251,56 @@ class Effect:
                 f"two parameters of {self.entry} share a name",
                 hint="name each parameter differently",
             )
+        if self.arguments and sorted(self.arguments) != sorted(called):
+            raise ClaimError(
+                f"the arguments of {self.entry} are {list(self.arguments)}",
+                hint=f"name each of {called} once",
+            )
         sizes = [parameter.name for parameter in self.parameters]
+        launch = [*sizes, "blocks"]
+        for condition in self.preconditions:
+            _compares_only(condition, launch)
         for buffer in self.buffers:
-            _mentions_only(buffer.elements_per_block, sizes)
+            _mentions_only(buffer.elements_per_block or 0, sizes)
+            _mentions_only(buffer.elements or 0, sizes)
+            if buffer.written is not None:
+                for extent in (buffer.written.rows, buffer.written.columns, buffer.written.stride):
+                    _mentions_only(extent, sizes)
         for store in self.stores:
             self._require(store.buffer, "out")
-            _mentions_only(store.repeat, sizes)
-            _mentions_only(store.offset, [*_COUNTED, *sizes])
+            _mentions_only(store.repeat, launch)
+            _mentions_only(store.offset, [*_COUNTED, *launch])
+            for condition in store.where:
+                _compares_only(condition, [*_COUNTED, *launch])
+            self._check_element(store, launch)
             for part in store.parts:
                 self._require(part.buffer, "in")
-                _mentions_only(part.offset, [*_COUNTED, *sizes])
+                _mentions_only(part.offset, [*_COUNTED, *launch])
+
+    def _check_element(self, store: Store, launch: list[str]) -> None:
+        """A store states its element exactly where its buffer states what is written."""
+        buffer, element = self.buffer(store.buffer), store.element
+        if (buffer.written is None) != (element is None):
+            raise ClaimError(
+                f"a store to {store.buffer!r} and its buffer disagree on whether elements are said",
+                hint="state `written` of the buffer and the `element` of each of its stores",
+            )
+        if element is None:
+            if store.where or buffer.elements is not None:
+                raise ClaimError(
+                    f"which elements of {store.buffer!r} are written is not said",
+                    hint="state `written` of the buffer and the `element` of each of its stores",
+                )
+            return
+        if store.bits % buffer.element_bits:
+            raise ClaimError(
+                f"a store of {store.bits} bits to elements of {buffer.element_bits}",
+                hint="store whole elements",
+            )
+        for term in (element.row, element.column):
+            _mentions_only(term, [*_COUNTED, *launch])
+        for term in (element.block, element.thread, element.step):
+            _mentions_only(term, [*_POINT, *launch])
 
     def _require(self, name: str, direction: Direction) -> None:
         if self.buffer(name).direction != direction:
@@ -213,7 +327,7 @@ def assumptions(effect: Effect) -> tuple[str, ...]:
         f"launch: 1 <= blocks <= {effect.maximum_blocks} along x, "
         f"{effect.threads} threads along x, y and z extents 1",
         *(
-            f"{buffer.name}: {_product(buffer.bytes_per_block)} * blocks bytes, "
+            f"{buffer.name}: {buffer_bytes(buffer)} bytes, "
             f"{ability[buffer.direction]}, "
             f"starts at a multiple of {buffer.alignment}, ends within 2^64"
             for buffer in effect.buffers
@@ -222,12 +336,25 @@ def assumptions(effect: Effect) -> tuple[str, ...]:
             f"{parameter.minimum} <= {parameter.name} <= {parameter.maximum}"
             for parameter in effect.parameters
         ),
+        *(str(condition) for condition in effect.preconditions),
         "no two buffers overlap",
     )
 
 
+def buffer_bytes(buffer: Buffer) -> str:
+    """The extent of a buffer in bytes, in words."""
+    if buffer.elements is None:
+        return f"{_product(buffer.bytes_per_block)} * blocks"
+    return show(buffer.total_bytes)
+
+
 def _product(term: Integer) -> str:
     return str(term) if isinstance(term, int) or term.operator in "*name" else f"({term})"
+
+
+def _compares_only(condition: Less, known: list[str]) -> None:
+    _mentions_only(condition.left, known)
+    _mentions_only(condition.right, known)
 
 
 def _mentions_only(term: Integer, known: list[str]) -> None:

@@ -24,7 +24,7 @@ claim about each piece's address: solvers never see a memory or a floating-point
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tylo.layouts.errors import PtxError
@@ -128,7 +128,25 @@ class BitVectors:
         return self._merge("bvadd", left, right, width) or self._binary("bvadd", left, right, width)
 
     def subtract(self, left: Expression, right: Expression, width: int) -> Expression:
-        return self._binary("bvsub", left, right, width)
+        if left is right:
+            return self.constant(0, width)
+        rest = self._without(left, right)
+        return self._binary("bvsub", left, right, width) if rest is None else rest
+
+    def _without(self, total: Expression, summand: Expression) -> Expression | None:
+        """What is left of a sum when one summand is taken away; `None` where it is not there."""
+        if total.operator != "bvadd":
+            return None
+        left, right = total.operands
+        if left is summand:
+            return right
+        if right is summand:
+            return left
+        for inner, other in ((left, right), (right, left)):
+            rest = self._without(inner, summand)
+            if rest is not None:
+                return self.add(rest, other, total.width)
+        return None
 
     def multiply(self, left: Expression, right: Expression, width: int) -> Expression:
         if left.value is None and right.value is None and left.width == right.width == width:
@@ -292,6 +310,49 @@ class BitVectors:
             return chosen
         return self._node("ite", "", (condition, chosen, otherwise), width)
 
+    def substitute(
+        self, roots: Sequence[Expression], values: Mapping[str, Expression]
+    ) -> list[Expression]:
+        """The expressions with variables replaced by expressions of the same width."""
+        found: dict[int, Expression] = {}
+        for node in order(roots):
+            found[id(node)] = self._rebuilt(node, [found[id(o)] for o in node.operands], values)
+        return [found[id(root)] for root in roots]
+
+    def _rebuilt(
+        self, node: Expression, operands: list[Expression], values: Mapping[str, Expression]
+    ) -> Expression:
+        width = node.width
+        match node.operator:
+            case "variable":
+                return values.get(str(node.attribute), node)
+            case "constant":
+                return node
+            case "concat":
+                return self._concatenation(operands)
+            case "extract":
+                return self.extract(operands[0], int(node.attribute), width)
+            case "sign_extend":
+                return self.extend(operands[0], operands[0].width, width, True)
+            case "ite":
+                return self.select(operands[0], operands[1], operands[2], width)
+            case "=":
+                return self.equal(operands[0], operands[1], operands[0].width)
+            case "bvult" | "bvslt":
+                signed = node.operator == "bvslt"
+                return self.less(operands[0], operands[1], operands[0].width, signed)
+            case "bvadd":
+                return self.add(operands[0], operands[1], width)
+            case "bvsub":
+                return self.subtract(operands[0], operands[1], width)
+            case "bvmul":
+                return self.multiply(operands[0], operands[1], width)
+            case "bvand":
+                return self.bit_and(operands[0], operands[1], width)
+            case operator if operator in FOLD:
+                return self._binary(operator, operands[0], operands[1], width)
+        return self._node(node.operator, node.attribute, tuple(operands), width)
+
 
 def _coefficient(value: Expression) -> tuple[Expression, int]:
     """A value as another one times a constant."""
@@ -302,18 +363,45 @@ def _coefficient(value: Expression) -> tuple[Expression, int]:
 
 def ceiling(value: Expression, maxima: Mapping[str, int]) -> int:
     """A bound on a value, from bounds on variables."""
-    match value.operator:
+    found: dict[int, int] = {}
+    for node in order([value]):
+        most = (1 << node.width) - 1
+        found[id(node)] = min(bound(node, maxima, [found[id(o)] for o in node.operands]), most)
+    return found[id(value)]
+
+
+def bound(node: Expression, maxima: Mapping[str, int], most: list[int]) -> int:
+    """A bound from bounds on the operands; what may wrap exceeds the width, and is cut off."""
+    right = node.operands[1].value if len(node.operands) == 2 else None
+    match node.operator:
         case "constant":
-            return int(value.attribute)
+            return int(node.attribute)
         case "variable":
-            return min(maxima.get(str(value.attribute), 1 << 64), (1 << value.width) - 1)
+            return maxima.get(str(node.attribute), 1 << 64)
         case "concat":
-            total, low = 0, 0
-            for piece in value.operands:
-                total += ceiling(piece, maxima) << low
-                low += piece.width
-            return total
-    return (1 << value.width) - 1
+            lows = itertools.accumulate((piece.width for piece in node.operands), initial=0)
+            return sum(bound << low for bound, low in zip(most, lows, strict=False))
+        case "extract":
+            return most[0] >> int(node.attribute)
+        case "ite":
+            return max(most[1:])
+        case "bvadd":
+            return most[0] + most[1]
+        case "bvmul":
+            return most[0] * most[1]
+        case "bvand":
+            return min(most)
+        case "bvor" | "bvxor":
+            return (1 << max(most).bit_length()) - 1
+        case "bvudiv" if right:
+            return most[0] // right
+        case "bvurem" if right:
+            return right - 1
+        case "bvshl" if right is not None:
+            return most[0] << min(right, node.width)
+        case "bvlshr" if right is not None:
+            return most[0] >> min(right, node.width)
+    return 1 << node.width
 
 
 def _boundaries(value: Expression) -> set[int]:
@@ -328,8 +416,8 @@ def _boundaries(value: Expression) -> set[int]:
     return found
 
 
-def order(roots: Iterable[Expression], abstract: bool = False) -> list[Expression]:
-    """Every node below the roots, operands first; not below products when those are abstract."""
+def order(roots: Iterable[Expression]) -> list[Expression]:
+    """Every node below the roots, operands first."""
     seen: set[int] = set()
     result: list[Expression] = []
     stack = [(root, False) for root in roots]
@@ -340,8 +428,7 @@ def order(roots: Iterable[Expression], abstract: bool = False) -> list[Expressio
         elif id(node) not in seen:
             seen.add(id(node))
             stack.append((node, True))
-            if not (abstract and node.nonlinear):
-                stack.extend((operand, False) for operand in node.operands)
+            stack.extend((operand, False) for operand in node.operands)
     return result
 
 

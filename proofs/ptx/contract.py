@@ -60,7 +60,12 @@ def extent(sizes: Mapping[str, int], term: Integer) -> tuple[int, int]:
 def sizes(effect: Effect) -> dict[str, int]:
     """How many values, from zero on, each name in an effect's terms may have."""
     known = {parameter.name: parameter.maximum + 1 for parameter in effect.parameters}
+    known["blocks"] = effect.maximum_blocks + 1
     steps = max((extent(known, store.repeat)[1] for store in effect.stores), default=1)
+    written = [buffer.written for buffer in effect.buffers if buffer.written is not None]
+    rows = max((extent(known, matrix.rows)[1] for matrix in written), default=1)
+    columns = max((extent(known, matrix.columns)[1] for matrix in written), default=1)
+    known |= {"row": max(rows, 1), "column": max(columns, 1)}
     return known | {"thread": effect.threads, "block": effect.maximum_blocks, "step": max(steps, 1)}
 
 

@@ -20,7 +20,8 @@ def solve(scripts: Sequence[str], milliseconds: int = _MILLISECONDS) -> list[str
     verdicts = []
     for script in scripts:
         # The plain solver bit-blasts at once; the strategic one costs more than these goals do.
-        solver = z3.SimpleSolver()
+        plain = script.startswith("(set-logic QF_BV)")
+        solver = z3.SimpleSolver() if plain else z3.Solver()
         solver.set(timeout=milliseconds)
         solver.from_string(script)
         verdicts.append(MEANING.get(str(solver.check()), "unknown"))

@@ -32,16 +32,18 @@ any address, in 32 or 64 bits, violates an address or bounds obligation.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tylo.layouts.terms import Integer
+from tylo.layouts.terms import Integer, show
 from tylo.layouts.terms import evaluate as evaluate_term
 from tylo.layouts.terms import name as named
-from tylo.proofs.effects import Buffer, Effect
+from tylo.proofs.effects import Buffer, Effect, Less, buffer_bytes
 from tylo.proofs.ptx.bitvector import Expression, evaluate
 from tylo.proofs.ptx.contract import sample, step_share, written_once
+from tylo.proofs.ptx.coverage import written_as_said
+from tylo.proofs.ptx.integers import integer_script
 from tylo.proofs.ptx.parser import parse
 from tylo.proofs.ptx.parts import part_obligations
 from tylo.proofs.ptx.paths import Path, walk
@@ -73,24 +75,47 @@ class Obligation:
     settled: str = ""
 
     @cached_property
-    def script(self) -> str:
-        """SMT-LIB text: satisfiable exactly where the obligation fails."""
-        return "" if self.settled else self.restricted()
+    def assumed(self) -> list[Expression]:
+        """What is assumed of the variables that the violation mentions."""
+        return self.scene.assumptions(self.violation)
 
     @cached_property
-    def abstract(self) -> str:
-        """A script that, when it is not satisfiable, shows that the obligation holds; maybe empty.
+    def script(self) -> str:
+        """SMT-LIB text: satisfiable exactly where the obligation fails."""
+        return "" if self.settled else script([*self.assumed, self.violation])
 
-        It says nothing about products of sizes but how large they can be.
+    @cached_property
+    def linear(self) -> str:
+        """A script over integers that, when it is not satisfiable, shows that the obligation holds.
+
+        It says little about products of sizes. Empty where no size varies, or no such form exists.
         """
-        if self.settled or not self.violation.product:
+        if self.settled or not self.scene.effect.parameters:
             return ""
-        conditions = [*self.scene.assumptions(self.violation), self.violation]
-        return script(conditions, self.scene.maxima())
+        return integer_script([*self.assumed, self.violation], self.scene.maxima())
+
+    @property
+    def exact(self) -> bool:
+        """Whether no product of sizes takes part, so that `linear` says the whole of it."""
+        return not any(condition.product for condition in (self.violation, *self.assumed))
+
+    def at(self, sizes: Mapping[str, int]) -> Obligation:
+        """The obligation for one launch alone, given the value of each parameter."""
+        domain, scene = self.scene.domain, self.scene
+        values = {
+            str(variable.attribute): domain.constant(sizes[name], variable.width)
+            for name, variable in scene.sizes.items()
+        }
+        violation, *assumed = domain.substitute([self.violation, *self.assumed], values)
+        there = replace(self, violation=violation)
+        there.__dict__["assumed"] = assumed
+        return there
 
     def restricted(self, *conditions: Expression) -> str:
         """The script under further conditions."""
-        return script([*self.scene.assumptions(self.violation), *conditions, self.violation])
+        stated = [*self.assumed, *conditions, self.violation]
+        whole = self.exact and self.scene.effect.parameters
+        return (integer_script(stated, self.scene.maxima()) if whole else "") or script(stated)
 
 
 def obligations(ptx_text: str, effect: Effect, architecture: str | None = None) -> list[Obligation]:
@@ -144,13 +169,12 @@ def _performed(scene: Scene, path: Path, line: int) -> Iterator[Obligation]:
     domain = scene.domain
     for index, store in enumerate(scene.effect.stores):
         if index not in pairing.values():
-            none = domain.equal(scene.value(store.repeat), domain.constant(0, 64), 64)
             yield Obligation(
                 f"store {index}: address",
                 line,
                 f".entry {scene.effect.entry}",
                 scene,
-                domain.bit_and(path.guard, scene.negate(none), 1),
+                domain.bit_and(path.guard, scene.performed(store), 1),
                 f"a path with {len(stores)} stores, none of them this",
                 scene.address(store.buffer, store.offset),
             )
@@ -206,7 +230,19 @@ def _contract(scene: Scene) -> Iterator[Obligation]:
     always, never = domain.constant(1, 1), domain.constant(0, 1)
     about = 0, "the contract", scene
     for buffer in effect.buffers:
+        if buffer.elements is not None:
+            yield Obligation(
+                f"{buffer.name}: extent",
+                *about,
+                scene.holds(Less(buffer.elements, 0)),
+                "a negative number of elements",
+                f"{show(buffer.elements)} of them",
+            )
         if buffer.direction == "in":
+            continue
+        if buffer.written is not None:
+            for said in written_as_said(scene, buffer):
+                yield Obligation(said.label, *about, said.violation, said.found, said.wanted)
             continue
         share, repeat = step_share(effect, buffer.name)
         fault = written_once(effect, buffer.name)
@@ -228,6 +264,8 @@ def _contract(scene: Scene) -> Iterator[Obligation]:
             )
     for index, store in enumerate(effect.stores):
         buffer = effect.buffer(store.buffer)
+        if buffer.written is not None:
+            continue
         share, _ = step_share(effect, store.buffer)
         first = {"thread": named("thread"), "block": 0, "step": 0, **sample(effect)}
         local: Integer = evaluate_term(store.offset, first)
@@ -263,6 +301,14 @@ def _store(scene: Scene, access: Access, index: int | None) -> Iterator[Obligati
     wanted = scene.address(store.buffer, store.offset)
     elsewhere = domain.bit_and(access.guard, scene.differ(access.address, wanted), 1)
     yield Obligation(f"{label}: address", *where, elsewhere, access.address, wanted)
+    if store.where:
+        yield Obligation(
+            f"{label}: where",
+            *where,
+            domain.bit_and(access.guard, scene.negate(scene.performed(store)), 1),
+            "performed",
+            f"performed only where {' and '.join(map(str, store.where))}",
+        )
     if access.steps is not None or store.repeat != 1:
         made = access.steps or domain.constant(1, 64)
         other = domain.bit_and(access.guard, scene.differ(made, scene.value(store.repeat)), 1)
@@ -281,18 +327,21 @@ def _inside(
     if buffer is None:
         yield Obligation(f"{label}: bounds", *where, guard, access.address, "an input buffer")
         return
-    # The smallest grid that contains the block is the tightest: its extent ends with the block.
     offset = domain.subtract(access.address, scene.bases[buffer.name], 64)
-    share = scene.value(buffer.bytes_per_block)
-    block = domain.extend(scene.block, scene.block.width, 64, False)
-    start = domain.multiply(block, share, 64)
     width = domain.constant(size, 64)
-    last = domain.subtract(domain.add(start, share, 64), width, 64)
+    if buffer.elements is None:
+        # The smallest grid that contains the block is the tightest: its extent ends with the block.
+        share = scene.value(buffer.bytes_per_block)
+        block = domain.extend(scene.block, scene.block.width, 64, False)
+        end = domain.add(domain.multiply(block, share, 64), share, 64)
+    else:
+        end = share = scene.value(buffer.total_bytes)
+    last = domain.subtract(end, width, 64)
     # A share smaller than the access would wrap `last` in the first block.
     beyond = domain.bit_or(
         domain.less(last, offset, 64, False), domain.less(share, width, 64, False), 1
     )
-    within = f"within the {buffer.bytes_per_block} * blocks bytes of {buffer.name}"
+    within = f"within the {buffer_bytes(buffer)} bytes of {buffer.name}"
     outside = domain.bit_and(guard, beyond, 1)
     yield Obligation(f"{label}: bounds", *where, outside, access.address, within)
     remainder = domain.bit_and(access.address, domain.constant(size - 1, 64), 64)

@@ -6,14 +6,19 @@ zero. Base addresses are a variable times their alignment.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from tylo.layouts.terms import Integer
-from tylo.proofs.effects import Buffer, Effect
+from tylo.layouts.terms import name as named
+from tylo.proofs.effects import Buffer, Effect, Less, Store
 from tylo.proofs.ptx.bitvector import BitVectors, Expression, order
 from tylo.proofs.ptx.contract import expression, extent, sample, sizes
 from tylo.proofs.ptx.program import Entry
+from tylo.proofs.ptx.samples import samples
 
+_Values: TypeAlias = Mapping[str, int]
 _BASE_STEP = 44  # sample bases lie 2^44 bytes apart, farther than any buffer reaches
 
 
@@ -27,6 +32,8 @@ class Scene:
     block: Expression
     blocks: Expression
     step: Expression
+    row: Expression
+    column: Expression
     sizes: dict[str, Expression]
     bases: dict[str, Expression]
     assumed: dict[str, tuple[Expression, ...]]
@@ -34,8 +41,28 @@ class Scene:
     def value(self, term: Integer) -> Expression:
         """A term of the contract in 64 bits."""
         extent(sizes(self.effect), term)
-        variables = {"thread": self.thread, "block": self.block, "step": self.step, **self.sizes}
+        variables = {
+            **{"thread": self.thread, "block": self.block, "blocks": self.blocks},
+            **{"step": self.step, "row": self.row, "column": self.column, **self.sizes},
+        }
         return expression(self.domain, variables, term)
+
+    def holds(self, condition: Less) -> Expression:
+        """A condition of the contract as one bit: terms are numbers, which may be negative."""
+        left, right = self.value(condition.left), self.value(condition.right)
+        return self.domain.less(left, right, 64, True)
+
+    def all_of(self, conditions: Iterable[Expression]) -> Expression:
+        """The conjunction of bits."""
+        result = self.domain.constant(1, 1)
+        for condition in conditions:
+            result = self.domain.bit_and(result, condition, 1)
+        return result
+
+    def performed(self, store: Store) -> Expression:
+        """Whether the contract's store is performed, in the thread, block and step at hand."""
+        steps = [] if store.repeat == 1 else [Less(named("step"), store.repeat)]
+        return self.all_of(self.holds(condition) for condition in (*steps, *store.where))
 
     def address(self, buffer: str, term: Integer) -> Expression:
         """Where the contract means by a buffer and an offset."""
@@ -61,17 +88,32 @@ class Scene:
         return self.negate(self.domain.equal(left, right, left.width))
 
     def assumptions(self, condition: Expression) -> list[Expression]:
-        """What is assumed about the variables of a condition."""
-        used = {str(node.attribute) for node in order([condition]) if node.operator == "variable"}
+        """What is assumed about the variables of a condition, and about those tied to them."""
+        used = variables_of(condition)
+        conditions = [self.holds(each) for each in self.effect.preconditions]
+        while tied := [c for c in conditions if variables_of(c) & used]:
+            used = used.union(*map(variables_of, tied))
+            conditions = [c for c in conditions if c not in tied]
         if "blocks" in used:
             used.add("block")
-        return [fact for name in sorted(used) for fact in self.assumed.get(name, ())]
+        facts = [fact for name in sorted(used) for fact in self.assumed.get(name, ())]
+        return facts + [
+            c for c in map(self.holds, self.effect.preconditions) if variables_of(c) <= used
+        ]
 
-    def point(self, thread: int, block: int, step: int = 0, least: int = 3) -> dict[str, int]:
+    def point(
+        self, thread: int, block: int, step: int = 0, least: int = 3, sizes: _Values | None = None
+    ) -> dict[str, int]:
         """A value for every variable: a sample launch that contains this thread."""
         values = {"thread": thread, "block": block, "blocks": block + 1, "step": step}
-        for index, size in enumerate(sample(self.effect, least).values()):
-            values[f"size{index}"] = size
+        values |= {"row": 0, "column": 0}
+        known = sizes or next(
+            (each for each in samples(self.effect) if each["blocks"] > block and each["blocks"]),
+            sample(self.effect, least),
+        )
+        values["blocks"] = max(known.get("blocks", 0), block + 1)
+        for index, parameter in enumerate(self.effect.parameters):
+            values[f"size{index}"] = known[parameter.name]
         for index, buffer in enumerate(self.effect.buffers):
             values[f"base{index}"] = ((index + 1) << _BASE_STEP) // buffer.alignment
         return values
@@ -107,7 +149,8 @@ def build(effect: Effect) -> Scene:
 
     thread = counted("thread", effect.threads)
     block = counted("block", effect.maximum_blocks)
-    step = counted("step", sizes(effect)["step"])
+    known = sizes(effect)
+    step, row, column = (counted(name, known[name]) for name in ("step", "row", "column"))
     blocks = domain.variable("blocks", 32)
     limit = domain.constant(effect.maximum_blocks + 1, 32)
     assumed["blocks"] = (
@@ -123,13 +166,13 @@ def build(effect: Effect) -> Scene:
             if zeros
             else base
         )
-    named = {}
+    given = {}
     for index, parameter in enumerate(effect.parameters):
         width = parameter.bits
         size = domain.variable(f"size{index}", width)
-        named[parameter.name] = size
+        given[parameter.name] = size
         assumed[f"size{index}"] = _within(domain, size, parameter.minimum, parameter.maximum)
-    return Scene(effect, domain, thread, block, blocks, step, named, bases, assumed)
+    return Scene(effect, domain, thread, block, blocks, step, row, column, given, bases, assumed)
 
 
 def _within(domain: BitVectors, value: Expression, low: int, high: int) -> tuple[Expression, ...]:
@@ -157,6 +200,13 @@ def special_registers(scene: Scene) -> dict[str, Expression]:
 
 def parameters(scene: Scene, entry: Entry) -> dict[str, Expression]:
     """The entry's parameters, which `require_module` found fit, as base addresses and sizes."""
-    values = [scene.bases[buffer.name] for buffer in scene.effect.buffers]
-    values += [scene.sizes[parameter.name] for parameter in scene.effect.parameters]
-    return {declared.name: value for declared, value in zip(entry.parameters, values, strict=True)}
+    values = scene.bases | scene.sizes
+    called = scene.effect.arguments or tuple(values)
+    return {
+        declared.name: values[name] for declared, name in zip(entry.parameters, called, strict=True)
+    }
+
+
+def variables_of(condition: Expression) -> set[str]:
+    """The names of the variables below an expression."""
+    return {str(node.attribute) for node in order([condition]) if node.operator == "variable"}

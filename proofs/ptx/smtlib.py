@@ -14,25 +14,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from tylo.layouts.errors import PtxError
-from tylo.proofs.ptx.bitvector import Expression, ceiling, order
+from tylo.proofs.ptx.bitvector import Expression, order
 
 _PREDICATES = frozenset({"=", "bvult", "bvslt"})
 _CONNECTIVES = {"bvand": "and", "bvor": "or", "bvxor": "xor"}
 
 
-def script(conditions: Iterable[Expression], maxima: Mapping[str, int] | None = None) -> str:
-    """A script that is satisfiable exactly where all conditions, one bit each, can be one.
-
-    With bounds on the variables, every product of two values that vary is a variable of its own,
-    within its bounds: a weaker statement, so that it still holds whenever the script cannot be
-    satisfied, and one that solvers decide without multiplying.
-    """
+def script(conditions: Iterable[Expression]) -> str:
+    """A script that is satisfiable exactly where all conditions, one bit each, can be one."""
     roots = list(conditions)
-    nodes = order(roots, maxima is not None)
-    bounds = []
+    nodes = order(roots)
     uses = Counter(id(operand) for node in nodes for operand in node.operands)
     lines = ["(set-logic QF_BV)"]
     names: dict[int, str] = {}
@@ -43,20 +37,12 @@ def script(conditions: Iterable[Expression], maxima: Mapping[str, int] | None = 
             lines.append(f"(declare-const {node.attribute} (_ BitVec {node.width}))")
             names[id(node)] = str(node.attribute)
             continue
-        if maxima is not None and node.nonlinear:
-            most = ceiling(node.operands[0], maxima) * ceiling(node.operands[1], maxima)
-            names[id(node)] = f"product{len(names)}"
-            lines.append(f"(declare-const {names[id(node)]} (_ BitVec {node.width}))")
-            if most < 1 << node.width:
-                bounds.append(f"(assert (bvule {names[id(node)]} (_ bv{most} {node.width})))")
-            continue
         text = _text(node, names)
         if uses[id(node)] > 1 and node.operands:
             names[id(node)] = f"t{len(names)}"
             lines.append(f"(define-fun {names[id(node)]} () (_ BitVec {node.width}) {text})")
         else:
             names[id(node)] = text
-    lines += bounds
     lines += [f"(assert {_condition(root, names)})" for root in roots]
     return "\n".join([*lines, "(check-sat)", ""])
 

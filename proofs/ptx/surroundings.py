@@ -50,11 +50,15 @@ def require_module(module: Module, effect: Effect, architecture: str | None = No
 
 
 def _check_parameters(entry: Entry, effect: Effect) -> None:
-    """Pointers to the buffers, then the sizes, in order."""
-    meant: list[tuple[str, int, Buffer | None]] = [
-        (f"buffer {buffer.name!r} is a pointer", 64, buffer) for buffer in effect.buffers
-    ]
-    meant += [(f"parameter {p.name!r} is an integer", p.bits, None) for p in effect.parameters]
+    """Pointers to the buffers, then the sizes, in order, or as the effect orders them."""
+    known: dict[str, tuple[str, int, Buffer | None]] = {
+        buffer.name: (f"buffer {buffer.name!r} is a pointer", 64, buffer)
+        for buffer in effect.buffers
+    }
+    known |= {
+        p.name: (f"parameter {p.name!r} is an integer", p.bits, None) for p in effect.parameters
+    }
+    meant = [known[name] for name in effect.arguments or known]
     if len(entry.parameters) != len(meant):
         raise PtxError(
             f"line {entry.line}: {entry.name} has {len(entry.parameters)} parameters",
@@ -82,10 +86,16 @@ def _check_pointed(declared: Variable, buffer: Buffer | None) -> None:
         return
     space, alignment = declared.pointed
     where = f"line {declared.line}: parameter {declared.name}"
-    if buffer is None:
-        raise PtxError(f"{where} is declared as a pointer", hint="the effect has a size there")
     if space not in ("global", "generic"):
         raise PtxError(f"{where} points to .{space}", hint="buffers lie in .global")
+    if buffer is None:
+        # Of what nothing is read or written through, alignment to one byte promises nothing.
+        if alignment > 1:
+            raise PtxError(
+                f"{where} points to what is aligned to {alignment}",
+                hint="the effect has an integer there, of which nothing is known",
+            )
+        return
     if alignment > buffer.alignment:
         raise PtxError(
             f"{where} points to what is aligned to {alignment}",

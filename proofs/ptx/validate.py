@@ -6,7 +6,7 @@ violated obligation is reported with the least thread that violates it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,11 +15,13 @@ from tylo.proofs.effects import Effect, assumptions
 from tylo.proofs.ptx import inprocess
 from tylo.proofs.ptx.bitvector import Expression, evaluate
 from tylo.proofs.ptx.obligations import Obligation, obligations
+from tylo.proofs.ptx.samples import launches
 from tylo.proofs.ptx.scene import Scene
 
 Solve: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
 """SMT-LIB scripts to verdicts: "holds" (unsatisfiable), "fails", "unknown" or "missing"."""
 
+_MOST_TRIES, _MOST_LAUNCHES = 4_000, 5
 _PROBE_BLOCKS = (0, 1, 2, 3, 5, 1 << 7, 1 << 15, 1 << 16, 1 << 22, 1 << 24, 1 << 30)
 
 
@@ -104,17 +106,45 @@ def validate(
 
 def _validated(ptx_text: str, effect: Effect, solve: Solve, architecture: str | None) -> Validation:
     stated = obligations(ptx_text, effect, architecture)
-    answers = _ask([obligation.abstract for obligation in stated], solve)
-    weak = {o for o in stated if answers.get(o.abstract) == "holds"}
-    hits = {o: hit for o in stated if o.abstract and o not in weak and (hit := _probe(o))}
-    answers |= _ask([o.script for o in stated if o not in weak and o not in hits], solve)
+    answers = _ask([obligation.linear for obligation in stated], solve)
     verdicts = []
     for obligation in stated:
-        script = obligation.abstract if obligation in weak else obligation.script
-        verdict = "fails" if obligation in hits else obligation.settled or answers[script]
-        failure = _failure(obligation, solve) if verdict == "fails" else None
-        verdicts.append(Verdict(obligation, verdict, failure))
-    return Validation(effect, tuple(verdicts))
+        verdict = obligation.settled or answers.get(obligation.linear, "")
+        if verdict == "fails" and not obligation.settled and not obligation.exact:
+            verdict = ""
+        verdicts.append(verdict)
+    hits: dict[Obligation, Obligation] = {}
+    for index, obligation in enumerate(stated):
+        # Products of sizes make solvers slow: a launch of known sizes may show the fault.
+        if not verdicts[index] and obligation.linear:
+            there = _refuted(obligation, solve)
+            if there is not None:
+                hits[obligation], verdicts[index] = there, "fails"
+    open_questions = [o.script for o, v in zip(stated, verdicts, strict=True) if not decided(v)]
+    answers = _ask(open_questions, solve)
+    result = []
+    for obligation, known in zip(stated, verdicts, strict=True):
+        verdict = known if decided(known) else answers[obligation.script]
+        where = hits.get(obligation, obligation)
+        failure = _failure(where, solve) if verdict == "fails" else None
+        result.append(Verdict(obligation, verdict, failure))
+    return Validation(effect, tuple(result))
+
+
+def decided(verdict: str) -> bool:
+    """Whether a verdict settles an obligation."""
+    return verdict in ("holds", "fails", "missing")
+
+
+def _refuted(obligation: Obligation, solve: Solve) -> Obligation | None:
+    """The obligation for the first of a few launches in which it fails."""
+    for sizes in launches(obligation.scene.effect)[:_MOST_LAUNCHES]:
+        there = obligation.at(sizes)
+        if there.violation.value == 0:
+            continue
+        if solve([there.restricted()]) == ["fails"]:
+            return there
+    return None
 
 
 def _ask(scripts: Sequence[str], solve: Solve) -> dict[str, str]:
@@ -128,13 +158,18 @@ def _failure(obligation: Obligation, solve: Solve) -> Failure:
         return Failure(-1, -1, str(obligation.found))
     scene = obligation.scene
     thread, block = _least_thread(obligation, solve)
-    points = [scene.point(max(thread, 0), max(block, 0), step) for step in _probe_steps(scene)]
-    point = next((p for p in points if evaluate([obligation.violation], p)[0]), points[0])
+    points = list(_points(scene, max(thread, 0), max(block, 0)))
+    point = next((p for p in points if _violated(obligation, p)), points[0])
     found, wanted = (
         side if isinstance(side, str) else scene.words(evaluate([side], point)[0])
         for side in (obligation.found, obligation.wanted)
     )
-    some = "" if evaluate([obligation.violation], point)[0] else " for some bases or sizes"
+    sizes = "".join(
+        f", {parameter.name} {point[f'size{index}']}"
+        for index, parameter in enumerate(scene.effect.parameters)
+        if scene.effect.preconditions
+    )
+    some = sizes if _violated(obligation, point) else " for some bases or sizes"
     step = f", step {point['step']}" if scene.repeats() else ""
     message = f"thread {thread}, block {block}{step}: found {found}, wanted {wanted}{some}"
     return Failure(thread, block, message)
@@ -142,18 +177,35 @@ def _failure(obligation: Obligation, solve: Solve) -> Failure:
 
 def _probe(obligation: Obligation) -> tuple[int, int] | None:
     """The first thread, and its first block, at which a sample launch violates the obligation."""
-    scene, violation = obligation.scene, obligation.violation
+    scene, tries = obligation.scene, 0
+    if obligation.linear and obligation.exact:
+        return None  # solvers are quick there
     for thread in range(scene.effect.threads):
         for block in _PROBE_BLOCKS:
-            for step in _probe_steps(scene):
-                point = scene.point(thread, block, step)
-                if block < scene.effect.maximum_blocks and evaluate([violation], point)[0]:
+            if block >= scene.effect.maximum_blocks:
+                continue
+            for point in _points(scene, thread, block):
+                tries += 1
+                if _violated(obligation, point):
                     return thread, block
+        if tries > _MOST_TRIES:
+            return None
     return None
 
 
-def _probe_steps(scene: Scene) -> range:
-    return range(3 if scene.repeats() else 1)
+def _points(scene: Scene, thread: int, block: int) -> Iterator[dict[str, int]]:
+    """Sample launches that contain a thread."""
+    steps = range(3 if scene.repeats() else 1)
+    known = launches(scene.effect)
+    fitting = [sizes for sizes in known if sizes.get("blocks", block + 1) > block]
+    for sizes in (fitting or known)[:_MOST_LAUNCHES]:
+        for step in steps:
+            yield scene.point(thread, block, step, sizes=sizes)
+
+
+def _violated(obligation: Obligation, point: dict[str, int]) -> bool:
+    """Whether a point is one of a launch that is allowed, and violates the obligation."""
+    return all(evaluate([*obligation.assumed, obligation.violation], point))
 
 
 def _least_thread(obligation: Obligation, solve: Solve) -> tuple[int, int]:
@@ -161,9 +213,6 @@ def _least_thread(obligation: Obligation, solve: Solve) -> tuple[int, int]:
     scene = obligation.scene
     domain, effect = scene.domain, scene.effect
     hit = _probe(obligation)
-    if hit and obligation.abstract:
-        # Products of sizes make solvers slow; the least thread among the probed ones will do.
-        return hit
     thread = _least(obligation, scene.thread, effect.threads, hit and hit[0], (), solve)
     if thread < 0:
         return hit or (-1, -1)

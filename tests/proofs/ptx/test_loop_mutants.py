@@ -95,7 +95,7 @@ def accepted(ptx: str, meant: Effect) -> bool:
     except PtxError:
         return False
     return all(
-        o.settled == "holds" or (o.abstract and quick([o.abstract])) or quick([o.script])
+        o.settled == "holds" or (o.linear and quick([o.linear])) or quick([o.script])
         for o in stated
     )
 

@@ -1,0 +1,231 @@
+"""Bit-vector conditions as linear conditions on integers, in the logic QF_LIA.
+
+A bit-vector is a number below 2^width, and each operator is what it is on numbers, followed by the
+wrap-around where bounds on the operands do not rule it out. That is an equivalence, not an
+abstraction, with one exception: a product of two values that vary becomes an integer of its own, of
+which `products.lemmas` says what holds of every product. So a script that cannot be satisfied shows
+that the condition cannot be. Sizes, strides and the rows between them are decided at once in this
+form, for which bit-blasting adders takes seconds. What has no such form, an exclusive or of two
+values that vary for one, gives no script, and is left to bit-vectors.
+
+>>> from tylo.proofs.ptx.bitvector import BitVectors
+>>> d = BitVectors()
+>>> a, b = d.variable("a", 8), d.variable("b", 8)
+>>> print(integer_script([d.less(d.add(a, b, 8), a, 8, False)], {"a": 100, "b": 200}))
+(set-logic QF_LIA)
+(declare-const a Int)
+(assert (<= 0 a 100))
+(declare-const b Int)
+(assert (<= 0 b 200))
+(define-fun t2 () Int (+ a b))
+(define-fun t3 () Int (ite (< t2 256) t2 (- t2 256)))
+(define-fun t4 () Bool (< t3 a))
+(assert t4)
+(check-sat)
+<BLANKLINE>
+>>> integer_script([d.less(d.bit_xor(a, b, 8), a, 8, False)], {})
+''
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tylo.layouts.errors import PtxError
+from tylo.proofs.ptx.bitvector import Expression, bound, order
+from tylo.proofs.ptx.products import Product, lemmas
+
+_CONNECTIVES = {"bvand": "and", "bvor": "or", "bvxor": "xor"}
+_COMPARED = {"=": "=", "bvult": "<", "bvslt": "<"}
+
+
+class _NoForm(Exception):
+    """A node that is not linear."""
+
+
+def integer_script(conditions: Iterable[Expression], maxima: Mapping[str, int]) -> str:
+    """A script that is satisfiable wherever all conditions can be one; empty if there is none."""
+    roots = list(conditions)
+    writer = _Writer(maxima)
+    try:
+        for node in order(roots):
+            writer.write(node)
+    except _NoForm:
+        return ""
+    facts = [f"(assert {fact})" for fact in lemmas(writer.products)]
+    asserted = [f"(assert {writer.truth(root)})" for root in roots]
+    return "\n".join(["(set-logic QF_LIA)", *writer.lines, *facts, *asserted, "(check-sat)", ""])
+
+
+class _Writer:
+    """Text for each node, with a bound on it and the number of low bits that are zero."""
+
+    def __init__(self, maxima: Mapping[str, int]) -> None:
+        self.maxima = maxima
+        self.lines: list[str] = []
+        self.products: list[Product] = []
+        self.number: dict[int, str] = {}
+        self.bits: dict[int, str] = {}
+        self.most: dict[int, int] = {}
+        self.zeros: dict[int, int] = {}
+        self.count = 0
+
+    def name(self, text: str, sort: str = "Int") -> str:
+        """A name for a text that is used more than once."""
+        called = f"t{self.count}"
+        self.count += 1
+        self.lines.append(f"(define-fun {called} () {sort} {text})")
+        return called
+
+    def truth(self, node: Expression) -> str:
+        """A node of one bit as a truth value."""
+        return self.bits.get(id(node)) or f"(= {self.number[id(node)]} 1)"
+
+    def value(self, node: Expression) -> str:
+        """A node as a number."""
+        if id(node) not in self.number:
+            self.number[id(node)] = self.name(f"(ite {self.bits[id(node)]} 1 0)")
+        return self.number[id(node)]
+
+    def write(self, node: Expression) -> None:
+        if node.opaque:
+            raise PtxError(f"a condition depends on memory through {node.operator}")
+        most = [self.most[id(operand)] for operand in node.operands]
+        self.most[id(node)] = min(bound(node, self.maxima, most), (1 << node.width) - 1)
+        self.zeros[id(node)] = 0
+        if node.width == 1 and (text := self._truth_of(node)):
+            self.bits[id(node)] = text if node.operator == "constant" else self.name(text, "Bool")
+            return
+        text = self._number_of(node)
+        self.number[id(node)] = text if text.isidentifier() or text.isdigit() else self.name(text)
+
+    def _truth_of(self, node: Expression) -> str:
+        operands = node.operands
+        if node.operator == "constant":
+            return "true" if node.attribute else "false"
+        if node.operator in _COMPARED:
+            signed = node.operator == "bvslt"
+            left, right = (self.signed(o) if signed else self.value(o) for o in operands)
+            return f"({_COMPARED[node.operator]} {left} {right})"
+        if node.operator in _CONNECTIVES:
+            left, right = map(self.truth, operands)
+            return f"({_CONNECTIVES[node.operator]} {left} {right})"
+        if node.operator == "ite":
+            return f"(ite {' '.join(map(self.truth, operands))})"
+        return ""
+
+    def signed(self, node: Expression) -> str:
+        """A node as a number that may be negative."""
+        text, half = self.value(node), 1 << (node.width - 1)
+        if self.most[id(node)] < half:
+            return text
+        return f"(ite (< {text} {half}) {text} (- {text} {2 * half}))"
+
+    def wrapped(self, text: str, most: int, width: int) -> str:
+        """A number that is not negative, modulo 2^width."""
+        return text if most < 1 << width else f"(mod {text} {1 << width})"
+
+    def _number_of(self, node: Expression) -> str:
+        width, operands = node.width, node.operands
+        match node.operator:
+            case "constant":
+                self.zeros[id(node)] = _trailing(int(node.attribute))
+                return str(node.attribute)
+            case "variable":
+                called = str(node.attribute)
+                self.lines.append(f"(declare-const {called} Int)")
+                self.lines.append(f"(assert (<= 0 {called} {self.most[id(node)]}))")
+                self.count += 1
+                return called
+            case "concat":
+                return self._joined(operands)
+            case "extract":
+                low = int(node.attribute)
+                text, most = self.value(operands[0]), self.most[id(operands[0])]
+                text = f"(div {text} {1 << low})" if low else text
+                return self.wrapped(text, most >> low, width)
+            case "sign_extend":
+                signed = self.signed(operands[0])
+                if self.most[id(operands[0])] < 1 << (operands[0].width - 1):
+                    return signed
+                signed = self.name(signed)
+                return f"(ite (< {signed} 0) (+ {signed} {1 << width}) {signed})"
+            case "ite":
+                chosen, otherwise = self.value(operands[1]), self.value(operands[2])
+                return f"(ite {self.truth(operands[0])} {chosen} {otherwise})"
+        return self._binary(node)
+
+    def _joined(self, pieces: tuple[Expression, ...]) -> str:
+        terms, low = [], 0
+        for piece in pieces:
+            if piece.value != 0:
+                text = self.value(piece)
+                terms.append(f"(* {1 << low} {text})" if low else text)
+            low += piece.width
+        return f"(+ {' '.join(terms)})" if len(terms) > 1 else terms[0] if terms else "0"
+
+    def _binary(self, node: Expression) -> str:
+        width, (left, right) = node.width, node.operands
+        a, b, constant = self.value(left), self.value(right), right.value
+        low, high = self.most[id(left)], self.most[id(right)]
+        size = 1 << width
+        match node.operator:
+            case "bvadd":
+                self.zeros[id(node)] = min(self.zeros[id(left)], self.zeros[id(right)])
+                if low + high < size:
+                    return f"(+ {a} {b})"
+                total = self.name(f"(+ {a} {b})")
+                return f"(ite (< {total} {size}) {total} (- {total} {size}))"
+            case "bvsub":
+                difference = self.name(f"(- {a} {b})")
+                return f"(ite (< {difference} 0) (+ {difference} {size}) {difference})"
+            case "bvmul" if constant is None:
+                product = Product(f"product{len(self.products)}", node, self.maxima, (a, b))
+                self.products.append(product)
+                self.lines.append(f"(declare-const {product.name} Int)")
+                return self.wrapped(product.name, low * high, width)
+            case "bvmul":
+                self.zeros[id(node)] = _trailing(int(constant or 0)) + self.zeros[id(left)]
+                return self.wrapped(f"(* {constant} {a})", low * int(constant or 0), width)
+            case "bvshl" if constant is not None:
+                amount = min(constant, width)
+                self.zeros[id(node)] = amount + self.zeros[id(left)]
+                return self.wrapped(f"(* {1 << amount} {a})", low << amount, width)
+            case "bvlshr" if constant is not None:
+                return f"(div {a} {1 << constant})" if constant < width else "0"
+            case "bvashr" if constant is not None and low < size // 2:
+                return f"(div {a} {1 << constant})" if constant < width else "0"
+            case "bvudiv" if constant:
+                return f"(div {a} {constant})"
+            case "bvurem" if constant:
+                return f"(mod {a} {constant})"
+            case "bvand" if constant is not None:
+                return _masked(a, constant, low)
+            case "bvor" | "bvxor" if self._apart(left, right):
+                return f"(+ {a} {b})"
+            case "bvxor" if constant == size - 1:
+                return f"(- {size - 1} {a})"
+        raise _NoForm
+
+    def _apart(self, left: Expression, right: Expression) -> bool:
+        """Whether two numbers have no bit in common, the one being below the other's lowest."""
+        return any(
+            self.most[id(small)] < 1 << self.zeros[id(large)]
+            for small, large in ((left, right), (right, left))
+        )
+
+
+def _trailing(value: int) -> int:
+    """How many of the lowest bits of a number are zero."""
+    return (value & -value).bit_length() - 1 if value else 64
+
+
+def _masked(text: str, mask: int, most: int) -> str:
+    """A number under a mask of adjacent bits."""
+    low = _trailing(mask)
+    ones = mask >> low
+    if not mask or ones & (ones + 1):
+        raise _NoForm
+    end = 1 << mask.bit_length()
+    text = text if most < end else f"(mod {text} {end})"
+    return f"(* {1 << low} (div {text} {1 << low}))" if low else text

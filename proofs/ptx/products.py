@@ -1,0 +1,73 @@
+"""What holds of every product of two numbers: enough to compare rows without multiplying.
+
+Offsets into a matrix with a runtime stride are row * stride + column. That row * stride + stride
+<= rows * stride whenever row < rows is beyond solvers that multiply bit by bit, and obvious to
+whoever knows that products are monotone. So a script may take each product as a variable of its
+own, together with the facts stated here. They hold of all numbers that are not negative.
+
+>>> from tylo.proofs.ptx.bitvector import BitVectors
+>>> d = BitVectors()
+>>> node = d.multiply(d.variable("row", 64), d.variable("stride", 64), 64)
+>>> for lemma in lemmas([Product("p", node, {"row": 9, "stride": 100}, ("row", "stride"))]):
+...     print(lemma)
+(<= 0 p 900)
+(=> (= row 0) (= p 0))
+(=> (= stride 0) (= p 0))
+(=> (< 0 row) (<= stride p))
+(=> (< 0 stride) (<= row p))
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+
+from tylo.proofs.ptx.bitvector import Expression, ceiling
+
+
+class Product:
+    """A product as a variable `name`, and the texts of its factors."""
+
+    def __init__(
+        self, name: str, node: Expression, maxima: Mapping[str, int], factors: tuple[str, str]
+    ) -> None:
+        self.name = name
+        self.factors = factors
+        left, right = node.operands
+        self.most = ceiling(left, maxima) * ceiling(right, maxima)
+
+
+def lemmas(products: Sequence[Product]) -> Iterator[str]:
+    """Facts about products, as SMT-LIB text over the integers."""
+    for product in products:
+        left, right = product.factors
+        yield f"(<= 0 {product.name} {product.most})"
+        for factor in (left, right):
+            yield f"(=> (= {factor} 0) (= {product.name} 0))"
+        for factor, other in ((left, right), (right, left)):
+            yield f"(=> (< 0 {factor}) (<= {other} {product.name}))"
+    for first, second in itertools.combinations(products, 2):
+        for matching in _matchings(first, second):
+            yield from _monotone(first, second, matching)
+            yield from _monotone(second, first, [(d, c) for c, d in matching])
+
+
+def _matchings(first: Product, second: Product) -> list[list[tuple[str, str]]]:
+    """The ways to compare factors: those that meet in a common factor, if there are any."""
+    straight = list(zip(first.factors, second.factors, strict=True))
+    crossed = list(zip(first.factors, reversed(second.factors), strict=True))
+    both = [straight, crossed]
+    return [m for m in both if any(a == b for a, b in m)] or both
+
+
+def _monotone(less: Product, more: Product, matching: list[tuple[str, str]]) -> Iterator[str]:
+    """From a <= c and b <= d, ab <= cd; and from a < c, ab + b <= cd."""
+    below = [f"(<= {a} {c})" if a != c else "true" for a, c in matching]
+    yield f"(=> (and {' '.join(below)}) (<= {less.name} {more.name}))"
+    for index, (a, c) in enumerate(matching):
+        other = matching[1 - index][0]
+        if a != c:
+            yield (
+                f"(=> (and (< {a} {c}) {below[1 - index]}) "
+                f"(<= (+ {less.name} {other}) {more.name}))"
+            )

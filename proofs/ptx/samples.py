@@ -1,0 +1,72 @@
+"""Sample launches: sizes and grids that an effect's preconditions allow.
+
+Samples suggest which store is which and find violations quickly; nothing is proven by them.
+
+>>> from tylo.layouts.terms import name
+>>> from tylo.proofs.effects import Effect, Less, Parameter
+>>> sizes = Parameter("columns", 32, 1, 1000), Parameter("stride", 32, 1, 1000)
+>>> effect = Effect("k", 32, (), (), 100, sizes, (Less(name("columns"), name("stride") + 1),))
+>>> found = samples(effect)
+>>> len(found) > 3, all(each["columns"] <= each["stride"] for each in found)
+(True, True)
+"""
+
+from __future__ import annotations
+
+import random
+from functools import lru_cache
+from math import log2
+
+from tylo.layouts.terms import evaluate
+from tylo.proofs.effects import Effect, Less
+from tylo.proofs.ptx.contract import sample
+
+_TRIES = 4000
+_MOST = 8
+
+
+@lru_cache(maxsize=64)
+def samples(effect: Effect) -> tuple[dict[str, int], ...]:
+    """Assignments of all sizes and of ``blocks``; none at all if nothing that fits was found.
+
+    An effect without preconditions has no need of a search.
+    """
+    if not effect.preconditions:
+        return ()
+    generator = random.Random(effect.entry)
+    found: list[dict[str, int]] = []
+    for attempt in range(_TRIES):
+        # Small launches first: they are the ones that are easy to read in a report.
+        most = 6 if attempt < _TRIES // 4 else 12 if attempt < _TRIES // 2 else 64
+        values: dict[str, int] = {}
+        for parameter in effect.parameters:
+            near = [v + generator.randrange(2) for v in values.values()]
+            value = generator.choice([_pick(generator, most), *near])
+            values[parameter.name] = min(max(parameter.minimum, value), parameter.maximum)
+        blocks = generator.choice([_pick(generator, most), 1, 2, 3, *values.values()])
+        values["blocks"] = min(max(1, blocks), effect.maximum_blocks)
+        if values not in found and all(holds(each, values) for each in effect.preconditions):
+            found.append(values)
+            if len(found) == _MOST * 4:
+                break
+    return tuple(found[:: max(1, len(found) // _MOST)])
+
+
+def _pick(generator: random.Random, most: int) -> int:
+    """A number of at most so many bits, each length equally likely."""
+    return int(2 ** generator.uniform(0, min(most, log2(2**40))))
+
+
+def holds(condition: Less, values: dict[str, int]) -> bool:
+    """Whether a condition holds at a point."""
+    return bool(evaluate(condition.left, values) < evaluate(condition.right, values))
+
+
+def launches(effect: Effect) -> tuple[dict[str, int], ...]:
+    """Sample sizes to look for violations at; ``blocks`` is missing where nothing bounds it."""
+    return samples(effect) or tuple(
+        dict(pairs)
+        for pairs in dict.fromkeys(
+            tuple(sample(effect, least).items()) for least in (3, 1, 7, 40, 1000)
+        )
+    )
