@@ -94,8 +94,8 @@ def _lowered(
         )
     except ClaimError as reason:
         claim.table.fail(reason.message, reason.hint)
-    for store, origin in zip(stores, origins, strict=True):
-        _check_range(effect, store, Table(claim.table.file, origin, {}))
+    for made, origin in zip(stores, origins, strict=True):
+        _check_range(effect, made, Table(claim.table.file, origin, {}))
     return Lowered(effect, tuple(origins))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tylo.layouts.atoms import atom
-from tylo.layouts.errors import ClaimError, NotationError, TyloError, Undecided
+from tylo.layouts.errors import ClaimError, NotationError, PtxError, TyloError, Undecided
 from tylo.layouts.terms import evaluate, name, show
 from tylo.proofs.effects import Effect, Less
 from tylo.proofs.ptx.claim_check import check_text
@@ -248,6 +248,19 @@ def test_steps_are_those_of_a_loop() -> None:
     shorter = LOOP.replace("setp.lt.u32 %p1, %r4, %r1;", "setp.le.u32 %p1, %r4, %r1;")
     with pytest.raises(TyloError, match="another number of steps"):
         check_text(shorter, claim, solve)
+
+
+def test_unused_parameters_may_be_read_and_not_followed() -> None:
+    ptx = (EXAMPLES / "fragment_order.ptx").read_text()
+    claim, old = claim_from_text(TILE, "claim.toml"), "mov.u32 \t%r5, %tid.x;"
+    read = f"{old} ld.param.b64 %rd1, [fragment_order_param_2];"
+    assert check_text(edited(ptx, (old, read)), claim, solve).verdict == "holds"
+    followed = check_text(edited(ptx, (old, f"{read} ld.global.b32 %r1, [%rd1];")), claim, solve)
+    assert {v.obligation.label for v in followed.validation.failures} >= {"load 0: bounds"}
+    third = ".param .u64 .ptr .global .align 1 fragment_order_param_2"
+    for promise in (third.replace("align 1", "align 4"), third.replace(".align 1 ", "")):
+        with pytest.raises(PtxError, match="an integer there, of which nothing is known"):
+            check_text(edited(ptx, (third, promise)), claim, solve)
 
 
 def test_assumptions_that_no_launch_satisfies_prove_nothing() -> None:
