@@ -7,18 +7,14 @@ the cluster size that it asks for, and checks the geometry. What is left is a la
     go = launcher(choice, device, {"rows": 4096, "columns": 1024}, pointers=("x", "out"))
     go((x.address, out.address), stream)
 
-Parameters lie in one block of memory, each at its own alignment, with the constants filled in once.
-A launch writes the addresses, hands the block to the driver, and returns: it allocates nothing on
-the device, waits for nothing, and can be captured in a CUDA graph. Blocks are taken from a list and
-put back, so that threads never share one.
+A launch writes the addresses into a block of parameters (`parameters`), hands it to the driver, and
+returns: it allocates nothing on the device, waits for nothing, and can be captured in a CUDA graph.
 
 Source: CUDA Driver API, "Library Management", "Execution Control" (`cuLaunchKernelEx`).
 """
 
 from __future__ import annotations
 
-import ctypes
-import struct
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,9 +22,10 @@ from typing import Any
 
 from tylo.codegen.architecture import parse_architecture
 from tylo.codegen.cache import compile_cached
-from tylo.codegen.launch.choice import PARAMETER_CODES, Choice, KernelText
+from tylo.codegen.launch.choice import Choice, KernelText
 from tylo.codegen.launch.devices import DeviceState, current
 from tylo.codegen.launch.driver import checked
+from tylo.codegen.launch.parameters import Block, Parameters
 from tylo.layouts.errors import LaunchError
 
 _GRID_LIMITS = (2**31 - 1, 65535, 65535)
@@ -50,7 +47,7 @@ class Launcher:
         device: DeviceState,
         choice: Choice,
         function: int,
-        arguments: _Arguments,
+        parameters: Parameters,
     ) -> None:
         self._device = device
         self._driver = device.driver
@@ -59,31 +56,31 @@ class Launcher:
         self._geometry = (*choice.grid, *choice.block, choice.shared)
         self._clustered = choice.cluster != (1, 1, 1)
         self._choice = choice
-        self._arguments = arguments
+        self._parameters = parameters
 
     def __call__(self, addresses: Sequence[int], stream: int) -> None:
         """Queue the kernel on `stream`, a handle of the device's primary context."""
-        driver = self._driver
-        block = self._arguments.taken(addresses)
+        block = self._parameters.taken()
+        block.addresses[:] = addresses
         try:
-            error, found = driver.cuCtxGetCurrent()
+            error, found = self._driver.cuCtxGetCurrent()
             if int(error) == 0 and int(found) == self._device.context:
                 self._launch(block, stream)
             else:
                 with current(self._device):
                     self._launch(block, stream)
         finally:
-            self._arguments.given_back(block)
+            self._parameters.given_back(block)
 
-    def _launch(self, block: _Block, stream: int) -> None:
+    def _launch(self, block: Block, stream: int) -> None:
         if self._clustered:
             # Kept with the block: to build one costs more than the launch.
             config = block.config = block.config or _clustered(self._driver, self._choice)
             config.hStream = stream
-            (error,) = self._driver.cuLaunchKernelEx(config, self._function, block.pointers, 0)
+            (error,) = self._driver.cuLaunchKernelEx(config, self._function, block.table, 0)
         else:
             (error,) = self._driver.cuLaunchKernel(
-                self._function, *self._geometry, stream, block.pointers, 0
+                self._function, *self._geometry, stream, block.table, 0
             )
         if int(error) != 0:
             raise LaunchError(
@@ -91,82 +88,6 @@ class Launcher:
                 f"failed with {error.name}",
                 hint="the stream must belong to that device, and an earlier kernel may have failed",
             )
-
-
-class _Block:
-    """The parameters of one launch in memory, and the array of pointers to each of them."""
-
-    __slots__ = ("_bytes", "_table", "config", "pointers", "words")
-
-    def __init__(self, packed: bytes, offsets: Sequence[int], varying: Sequence[int]) -> None:
-        self._bytes = ctypes.create_string_buffer(packed, len(packed))
-        base = ctypes.addressof(self._bytes)
-        self._table = (ctypes.c_void_p * len(offsets))(*(base + offset for offset in offsets))
-        self.pointers = ctypes.addressof(self._table)
-        self.words = [ctypes.c_uint64.from_buffer(self._bytes, offset) for offset in varying]
-        self.config: Any = None
-
-
-class _Arguments:
-    def __init__(
-        self, choice: Choice, constants: Mapping[str, int | float], pointers: Sequence[str]
-    ) -> None:
-        # Native alignment of a C struct is that of kernel parameters: each at its own size.
-        layout = ""
-        self._offsets: list[int] = []
-        values: list[int | float] = []
-        places: dict[str, int] = {}
-        for parameter in choice.parameters:
-            layout += PARAMETER_CODES[parameter.kind]
-            offset = struct.calcsize(layout) - struct.calcsize(layout[-1])
-            self._offsets.append(offset)
-            if parameter.kind == "pointer":
-                places[parameter.name] = offset
-                values.append(0)
-            else:
-                values.append(_constant(choice, parameter.name, parameter.kind, constants))
-        unknown = set(places) - set(pointers)
-        if unknown:
-            raise LaunchError(
-                f"{choice.kernel.entry!r} has the pointer parameters {sorted(unknown)}, given are "
-                f"{list(pointers)}",
-                hint="the chooser names parameters that its caller does not pass",
-            )
-        self._packed = struct.pack(layout, *values)
-        self._varying = [(pointers.index(name), offset) for name, offset in places.items()]
-        self._free: list[_Block] = []
-
-    def taken(self, addresses: Sequence[int]) -> _Block:
-        try:
-            block = self._free.pop()
-        except IndexError:
-            offsets = [offset for _, offset in self._varying]
-            block = _Block(self._packed, self._offsets, offsets)
-        for word, (index, _) in zip(block.words, self._varying, strict=True):
-            word.value = addresses[index]
-        return block
-
-    def given_back(self, block: _Block) -> None:
-        self._free.append(block)
-
-
-def _constant(
-    choice: Choice, name: str, kind: str, constants: Mapping[str, int | float]
-) -> int | float:
-    if name not in constants:
-        raise LaunchError(
-            f"{choice.kernel.entry!r} has the parameter {name!r}, given are {sorted(constants)}",
-            hint="the chooser names parameters that its caller does not pass",
-        )
-    value = constants[name]
-    try:
-        struct.pack(PARAMETER_CODES[kind], value)
-    except struct.error as error:
-        raise LaunchError(
-            f"{name} = {value} does not fit the {kind} parameter of {choice.kernel.entry!r}",
-            hint="the kernel with 64-bit offsets should have been chosen",
-        ) from error
-    return value
 
 
 def launcher(
@@ -183,14 +104,14 @@ def launcher(
     not have, CompileError for text that NVRTC refuses.
     """
     _require_geometry(choice, device)
-    arguments = _Arguments(choice, constants, pointers)
+    parameters = Parameters(choice, constants, pointers)
     with _lock:
         key = (choice.kernel, choice.architecture, device)
         function = _functions.get(key)
         if function is None:
             function = _functions[key] = _load(choice, device)
         _allow(choice, device, function)
-    return Launcher(device, choice, function, arguments)
+    return Launcher(device, choice, function, parameters)
 
 
 def _require_geometry(choice: Choice, device: DeviceState) -> None:

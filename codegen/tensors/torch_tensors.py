@@ -10,12 +10,16 @@ A gradient would be lost without a word, so a tensor that wants one is refused.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from tylo.codegen.tensors.dlpack import require_same_device
 from tylo.codegen.tensors.tensor import Tensor
 from tylo.layouts.errors import LaunchError
+
+# Kernels choose their loads by how far addresses are off a multiple of this, in bytes.
+_ALIGNMENT = 16
 
 
 def torch_of(value: object) -> Any:
@@ -65,6 +69,42 @@ def from_torch(
     if current_stream(torch, ordinal) != stream:
         _order(torch, value, ordinal, stream)
     return Tensor(address, tuple(value.shape), value.stride(), dtype, ordinal, owner=value)
+
+
+def torch_description(values: Sequence[Any], stream: Any, handle: int) -> tuple[Any, ...] | None:
+    """All that decides how plain torch tensors are viewed, but for their addresses; hashable.
+
+    None when a value that is given is no plain torch tensor on a CUDA device, or when the stream is
+    not torch's current one: those need the views. The first value is given.
+    """
+    first = values[0]
+    torch = torch_of(first)
+    if torch is None or not first.is_cuda:
+        return None
+    if stream is not None and handle != current_stream(torch, first.device.index):
+        return None
+    described: list[Any] = []
+    for value in values:
+        if value is None:
+            described.append(None)
+        elif type(value) is not torch.Tensor:
+            return None
+        else:
+            try:
+                skew = value.data_ptr() % _ALIGNMENT
+            except RuntimeError:
+                return None
+            described += (
+                value.shape,
+                value.stride(),
+                value.dtype,
+                value.device,
+                value.layout,
+                value.requires_grad,
+                value.is_neg(),
+                skew,
+            )
+    return tuple(described)
 
 
 def dtype_of(torch: Any, value: Any) -> str | None:

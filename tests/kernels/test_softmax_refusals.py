@@ -11,7 +11,7 @@ import pytest
 
 import tylo
 from fake_cuda import Array, Chooser, Exporter, FakeDriver
-from fake_torch import Tensor
+from fake_torch import Device, Tensor
 from tylo.layouts.errors import LaunchError
 
 softmax = tylo.kernels.softmax
@@ -134,7 +134,7 @@ def test_refused_before_launch(
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"device": SimpleNamespace(type="cpu", index=None)}, "x, a torch tensor, lies on "),
+        ({"device": Device("cpu", None)}, "x, a torch tensor, lies on "),
         (
             {"requires_grad": True},
             r"x requires a gradient.*pass x\.detach\(\), or use the operator",
@@ -155,7 +155,7 @@ def test_torch_tensors_that_are_refused(
 
 
 def test_a_torch_output_on_another_device_or_with_a_gradient(torch: Any) -> None:
-    other = Tensor((4, 8), device=SimpleNamespace(type="cuda", index=1))
+    other = Tensor((4, 8), device=Device("cuda", 1))
     with pytest.raises(
         LaunchError, match="out lies on CUDA device 1, the first tensor on device 0"
     ):
@@ -234,6 +234,6 @@ def test_an_allocation_that_is_misaligned_is_refused(
     monkeypatch.setattr(
         torch, "empty", lambda shape, dtype, device: Tensor(shape, dtype, address=0x50000008)
     )
-    with pytest.raises(LaunchError, match="out was allocated at 0x50000008, no multiple of 16"):
+    with pytest.raises(LaunchError, match="output was allocated at 0x50000008, no multiple of 16"):
         softmax(Tensor((4, 8)))
     assert driver.launches == []

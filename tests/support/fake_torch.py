@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -18,10 +19,16 @@ ITEM = {"torch.float32": 4, "torch.bfloat16": 2, "torch.float16": 2, "torch.bool
 NAMES = "float32 bfloat16 float16 float64 bool uint8 int8 int16 int32 int64 complex64 complex128"
 
 
+@dataclass(frozen=True)
+class Device:
+    type: str = "cuda"
+    index: int | None = 0
+
+
 class Tensor:
     def __init__(self, shape: Any, dtype: str = "torch.float32", **changed: Any) -> None:
         self.shape, self.dtype = tuple(shape), dtype
-        self.device = SimpleNamespace(type="cuda", index=0)
+        self.device = Device()
         self.layout, self.requires_grad = "strided", False
         self.negative = self.traced = False
         self.address = 0x40000000
@@ -56,6 +63,10 @@ class Tensor:
             strides=tuple(self.strides[each] for each in order),
             address=self.address,
         )
+
+    @property
+    def is_cuda(self) -> bool:
+        return bool(self.device.type == "cuda")
 
     def record_stream(self, stream: Any) -> None:
         self.recorded.append(stream.cuda_stream)

@@ -25,6 +25,7 @@ from tylo.codegen.launch.choice import Choice
 from tylo.codegen.launch.devices import device_state, fill_words
 from tylo.codegen.tensors import Tensor, stream_of, view
 from tylo.codegen.tensors.allocation import allocated, immutable
+from tylo.codegen.tensors.torch_tensors import torch_description
 from tylo.kernels.softmax_plan import ALIGNMENT, Plan, loaded, plan_for, require_apart
 from tylo.layouts.errors import LaunchError
 
@@ -34,6 +35,8 @@ _MINUS_INFINITY = 0xFF800000  # float32
 _PLANS_KEPT = 1024
 _plans: dict[tuple[Any, ...], Plan] = {}
 _lock = threading.Lock()
+_NOTHING = (None, None)
+Viewed = tuple[Tensor, Tensor | None, Tensor | None, Tensor | None]
 
 
 def softmax(
@@ -105,32 +108,37 @@ def _run(
     stream: Any,
 ) -> tuple[Any, Any]:
     handle = stream_of(stream, x)
-    seen, seen_mask, seen_out, seen_lse = _viewed(x, mask, given, handle)
-    plan = _plan(axis, wanted, seen, seen_mask, seen_out, seen_lse)
-    geometry = plan.geometry
     out, lse = given
+    values = (x, mask, out, lse)
+    described = torch_description(values, stream, handle)
+    plan = _plans.get((axis, wanted, described)) if described else None
+    if plan is None:
+        tensors = _viewed(x, mask, given, handle)
+        plan = _plan(axis, wanted, tensors)
+        addresses = [0 if each is None else each.address for each in tensors]
+        if described:
+            _keep((axis, wanted, described), plan)
+    else:
+        addresses = [0 if each is None else each.data_ptr() for each in values]
+    geometry = plan.geometry
+    # What torch allocates on its own stream needs no view: it is as its allocator makes it.
+    on = None if described else handle
     if wanted[0] and out is None:
-        recipe = (geometry.shape, geometry.order, seen.dtype)
-        out, seen_out = _made(x, seen, *recipe, handle, "out")
+        out, addresses[2] = _made(x, geometry.shape, geometry.order, geometry.dtype, plan, on)
     if wanted[1] and lse is None:
-        recipe = (geometry.lse_shape, geometry.lse_order, "f32")
-        lse, seen_lse = _made(x, seen, *recipe, handle, "lse")
+        lse, addresses[3] = _made(x, geometry.lse_shape, geometry.lse_order, "f32", plan, on)
     if plan.launch is not None:
-        addresses = [
-            0 if each is None else each.address for each in (seen, seen_mask, seen_out, seen_lse)
-        ]
-        require_apart(plan, addresses)
+        if given != _NOTHING:
+            require_apart(plan, addresses)
         plan.launch(addresses, handle)
-    elif geometry.rows and seen_lse is not None:
+    elif wanted[1] and geometry.rows:
         # No columns: no row keeps anything.
-        device = device_state(seen_lse.device)
-        fill_words(device, seen_lse.address, _MINUS_INFINITY, geometry.rows, handle)
+        state = device_state(geometry.device)
+        fill_words(state, addresses[3], _MINUS_INFINITY, geometry.rows, handle)
     return out, lse
 
 
-def _viewed(
-    x: Any, mask: Any, given: tuple[Any, Any], handle: int
-) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor | None]:
+def _viewed(x: Any, mask: Any, given: tuple[Any, Any], handle: int) -> Viewed:
     seen = view(x, handle, name="x")
     found = [
         None if each is None else view(each, handle, name=name, device=seen.device)
@@ -145,23 +153,20 @@ def _viewed(
     return seen, found[0], found[1], found[2]
 
 
-def _plan(
-    axis: int,
-    wanted: tuple[bool, bool],
-    x: Tensor,
-    mask: Tensor | None,
-    out: Tensor | None,
-    lse: Tensor | None,
-) -> Plan:
-    key = (axis, wanted, x.device, *map(_described, (x, mask, out, lse)))
+def _plan(axis: int, wanted: tuple[bool, bool], tensors: Viewed) -> Plan:
+    key = (axis, wanted, tensors[0].device, *map(_described, tensors))
     plan = _plans.get(key)
     if plan is None:
-        plan = loaded(plan_for(axis, wanted, x, mask, out, lse))
-        with _lock:
-            if len(_plans) >= _PLANS_KEPT:
-                _plans.clear()
-            _plans[key] = plan
+        plan = loaded(plan_for(axis, wanted, *tensors))
+        _keep(key, plan)
     return plan
+
+
+def _keep(key: tuple[Any, ...], plan: Plan) -> None:
+    with _lock:
+        if len(_plans) >= _PLANS_KEPT:
+            _plans.clear()
+        _plans[key] = plan
 
 
 def _described(tensor: Tensor | None) -> tuple[Any, ...] | None:
@@ -172,18 +177,22 @@ def _described(tensor: Tensor | None) -> tuple[Any, ...] | None:
 
 def _made(
     like: Any,
-    x: Tensor,
     shape: tuple[int, ...],
     order: tuple[int, ...],
     dtype: str,
-    handle: int,
-    name: str,
-) -> tuple[Any, Tensor]:
-    made = allocated(like, shape, order, dtype, device=x.device)
-    seen = view(made, handle, name=name, device=x.device)
-    if seen.address % ALIGNMENT:
+    plan: Plan,
+    handle: int | None,
+) -> tuple[Any, int]:
+    """A new output and its address; `handle` is the stream to order it on, None for its own."""
+    device = plan.geometry.device
+    made = allocated(like, shape, order, dtype, device=device)
+    if handle is None:
+        address = int(made.data_ptr())
+    else:
+        address = view(made, handle, name="the new output", device=device).address
+    if address % ALIGNMENT:
         raise LaunchError(
-            f"{name} was allocated at {seen.address:#x}, no multiple of {ALIGNMENT} bytes",
+            f"an output was allocated at {address:#x}, no multiple of {ALIGNMENT} bytes",
             hint="pass out=",
         )
-    return made, seen
+    return made, address

@@ -20,7 +20,7 @@ _TYPES = "float32, bfloat16 or float16"
 
 @dataclass(frozen=True)
 class SoftmaxGeometry:
-    """Rows and columns of one call. Strides in elements; the mask's in bytes.
+    """Rows and columns of one call, type and device of x. Strides in elements; the mask's in bytes.
 
     `order` and `lse_order` are the dimensions of the outputs, outermost in memory first. A stride
     between rows is that of the tensor, or of one allocated in that order. All strides and the mask
@@ -33,6 +33,8 @@ class SoftmaxGeometry:
     lse_order: tuple[int, ...]
     rows: int
     columns: int
+    dtype: str
+    device: int
     row_stride: int = 0
     out_row_stride: int = 0
     mask: MaskGeometry | None = None
@@ -56,6 +58,8 @@ def softmax_geometry(
         lse_order=tuple(each - (each > axis) for each in order),
         rows=count(shape, order),
         columns=shape[axis],
+        dtype=x.dtype,
+        device=x.device,
     )
     mask_strides: tuple[int, ...] = ()
     if mask is not None:
