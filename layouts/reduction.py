@@ -61,8 +61,9 @@ class Reduction:
     `result` has the same threads and the axis gone; thread digits that indexed it replicate.
     `groups[r]` are the flat source values that flat result value r combines, in order, replicas
     left out. `lane_masks` are the xor masks of the shuffle rounds, in order. `warp_exchange` is the
-    caller's plan where several warps hold parts of one row, and None where none do. None of the
-    derived fields can be passed in, so that no reduction disagrees with its ownership.
+    caller's plan where several warps hold parts of one row, and None where none do. `partial` is
+    who holds which part of which row before warps exchange: `result` and an axis "part". None of
+    the derived fields can be passed in, so that no reduction disagrees with its ownership.
     """
 
     source: Ownership
@@ -71,6 +72,7 @@ class Reduction:
     result: Ownership = field(init=False)
     groups: tuple[tuple[int, ...], ...] = field(init=False)
     lane_masks: tuple[int, ...] = field(init=False)
+    partial: Ownership = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         _require_complete(self.source)
@@ -79,6 +81,7 @@ class Reduction:
         object.__setattr__(self, "result", result)
         object.__setattr__(self, "lane_masks", lane_masks(self.source, self.axis))
         object.__setattr__(self, "groups", _groups(self.source, self.axis))
+        object.__setattr__(self, "partial", partial(self.source, self.axis))
         _require_one_warp(self)
 
     @property
@@ -87,11 +90,6 @@ class Reduction:
         found = parts(self.source, self.axis)
         assert isinstance(found, int)
         return found
-
-    @property
-    def partial(self) -> Ownership:
-        """Who holds which part of which row before warps exchange: `result` and an axis "part"."""
-        return partial(self.source, self.axis)
 
     @property
     def slots(self) -> int:

@@ -6,7 +6,7 @@ that one claim is about every N of the instruction:
 
 >>> from tylo.layouts.terms import show
 >>> [show(extent) for extent in tile_of({"tile": "wgmma_c"}).shape]
-['64 * M', '8 * S * N']
+['64 * M', '8 * S']
 
 A row tile takes what reaches lanes and warps as numbers: `vector`, `lanes` and `warps` along the
 row, and `row_warps` along the rows.
@@ -48,7 +48,7 @@ def _row_tile(vector: int, lanes: int, warps: int, row_warps: int) -> Ownership:
 
 
 def _slices(slices: str) -> Ownership:
-    return tile(wgmma.accumulator(name(slices)), {"m": Along(_M), "n": Along(_N)}, order=("m", "n"))
+    return tile(wgmma.accumulator(name(slices)), {"m": Along(_M)})
 
 
 # For each tile: its ownership, what it is called in a sentence, and its parameters' defaults.
@@ -66,8 +66,13 @@ _TILES: Mapping[str, tuple[Callable[..., Ownership], str, Parameters]] = Mapping
         ),
         "wgmma_c": (
             lambda: _slices("S"),
-            "the accumulator of wgmma.m64nNk16 of S slices of 8 columns, M by N times",
+            "the accumulator of wgmma.m64nNk16 of S slices of 8 columns, M times",
             {},
+        ),
+        "wgmma_tiled": (
+            lambda columns: tile_operand(atom(f"wgmma.m64n{columns}k16.bf16"), "C", m=_M, n=_N),
+            "the accumulator of wgmma.m64n{columns}k16, M by N times",
+            {"columns": 64},
         ),
         "wgmma_a": (
             lambda: tile(wgmma.A, {"m": Along(_M), "k": Along(_N)}, order=("m", "k")),
