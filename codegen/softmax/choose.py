@@ -1,0 +1,179 @@
+"""Which softmax kernel answers a request, in which geometry, and why.
+
+The widths decide. What pays was measured on an H200 (`docs/benchmarks.md`): two 16-byte vectors a
+thread and as many threads as that takes, up to 1024 in a block; then more vectors a thread, as long
+as registers hold them; then a cluster of blocks. Each element is read once all the way.
+
+>>> from tylo.codegen.softmax.request import SoftmaxRequest
+>>> def request(columns, dtype="f32", alignment=16):
+...     return SoftmaxRequest(4096, columns, dtype, dtype, columns, columns, alignment, alignment)
+>>> print(choose(request(1024)).reason)
+rows of 1024 f32 are 256 aligned vectors: 2 a thread, 128 threads a row, read once into registers
+>>> print(choose(request(131072, "bf16")).reason)
+rows of 131072 bf16 are 16384 aligned vectors: 8 a thread, 2048 threads of 2 blocks a row, read \
+once into registers
+>>> print(choose(request(4097, alignment=4)).reason)
+rows of 4097 f32 begin anywhere in a vector: up to 2 aligned vectors a thread and single columns \
+at both ends, 512 threads a row, read once into registers
+"""
+
+from __future__ import annotations
+
+from tylo.codegen.launch.choice import Choice
+from tylo.codegen.softmax.kernel import SoftmaxKernel
+from tylo.codegen.softmax.request import BYTES, SoftmaxRequest
+from tylo.layouts.errors import GenerationError
+from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
+
+_VECTOR_BYTES = 16
+_BLOCK = 1024  # threads, at most
+_LEAST_BLOCK = 128  # threads, where rows are narrow
+_REPEATS = 2  # vectors a thread, while threads last
+_HELD = 8  # vectors a thread, at most: what the registers of 1024 threads hold
+_CLUSTER = 16
+_CLUSTERS_FROM = (9, 0)
+_STREAMED = 4  # vectors a thread and step
+_STREAM_THREADS = 512
+_NARROW = 16  # vectors: narrower rows that are not aligned are read element by element
+_INDEX = 1 << 31
+
+
+def choose(request: SoftmaxRequest) -> Choice:
+    """The kernel for `request`, how it is launched, and the reason in a sentence.
+
+    Raises `GenerationError` for a device without the instructions (before 8.0).
+    """
+    if request.capability < (8, 0):
+        major, minor = request.capability
+        raise GenerationError(
+            f"compute capability {major}.{minor}", hint="softmax kernels need 8.0 or newer"
+        )
+    vector, ragged = _vector(request)
+    vectors = request.columns // vector if ragged else -(-request.columns // vector)
+    tile = _held_tile(request, vector, vectors)
+    form = "rows"
+    if tile is None or (request.out_dtype is None and vectors > _REPEATS * _BLOCK):
+        form, tile = "stream", _streamed_tile(vector, vectors)
+    if ragged:
+        tile = _wide_enough(tile)
+    wide_values = BYTES[request.dtype] == 2 and tile.repeats * vector > 32 and form == "rows"
+    kernel = SoftmaxKernel(
+        tile=tile,
+        dtype=request.dtype,
+        out_dtype=request.out_dtype,
+        form="rows" if form == "rows" else "stream",
+        # Chunked kernels take every row as ragged: what remains of their registers is the same.
+        ragged=ragged or wide_values,
+        held=not wide_values,
+        mask_modes=None if request.mask is None else len(request.mask.rows),
+        lse=request.lse,
+        wide=request.columns >= _INDEX,
+    )
+    return chosen(kernel, request, _reason(request, kernel, vectors, ragged))
+
+
+def chosen(kernel: SoftmaxKernel, request: SoftmaxRequest, reason: str) -> Choice:
+    """The launch of `kernel` for `request`."""
+    tile = kernel.tile
+    if kernel.capacity is not None and request.columns > kernel.capacity + kernel.slack:
+        raise GenerationError(
+            f"{request.columns} columns for a kernel that holds {kernel.capacity}",
+            hint="give it more repeats, threads or blocks, or stream",
+        )
+    return Choice(
+        kernel=kernel,
+        architecture=architecture(request.capability),
+        grid=(-(-request.rows // tile.block_rows) * tile.cluster, 1, 1),
+        block=(tile.threads, 1, 1),
+        cluster=(tile.cluster, 1, 1),
+        parameters=kernel.parameters,
+        reason=reason,
+    )
+
+
+def architecture(capability: tuple[int, int]) -> str:
+    """What to compile for.
+
+    >>> architecture((9, 0)), architecture((8, 6))
+    ('sm_90a', 'sm_86')
+    """
+    major, minor = capability
+    return f"sm_{major}{minor}{'a' if capability == (9, 0) else ''}"
+
+
+def _vector(request: SoftmaxRequest) -> tuple[int, bool]:
+    """Elements of a vector, and whether rows begin or end inside one."""
+    size = BYTES[request.dtype]
+    widest = _VECTOR_BYTES // size
+
+    def fits(vector: int) -> bool:
+        """Every row is whole vectors, aligned in x and, store by store, in out."""
+        aligned = request.alignment >= vector * size and request.columns % vector == 0
+        if request.out_dtype is None:
+            return aligned
+        stored = min(_VECTOR_BYTES, vector * BYTES[request.out_dtype])
+        return aligned and request.out_alignment >= stored
+
+    if fits(widest):
+        return widest, False
+    if request.columns * size >= _NARROW * _VECTOR_BYTES:
+        return widest, True
+    vector = widest
+    while not fits(vector):
+        vector //= 2
+    return vector, False
+
+
+def _held_tile(request: SoftmaxRequest, vector: int, vectors: int) -> SoftmaxTile | None:
+    """The tile that holds whole rows in registers, or None where there is none."""
+    # Narrower vectors take as many bytes a thread, and no more registers.
+    spread = _VECTOR_BYTES // (vector * BYTES[request.dtype])
+    words = max(1, vector * BYTES[request.dtype] // 4)
+    most = _HELD * 4 // words
+    threads = min(_BLOCK, _power(-(-vectors // (_REPEATS * spread))))
+    cluster = 1
+    repeats = -(-vectors // threads)
+    if repeats > most:
+        cluster = _power(-(-vectors // (threads * most)))
+        if cluster > _CLUSTER or request.capability < _CLUSTERS_FROM:
+            return None
+        repeats = -(-vectors // (threads * cluster))
+    lanes, warps = min(threads, 32), max(1, threads // 32)
+    row_warps = max(1, _LEAST_BLOCK // 32 // warps) if cluster == 1 else 1
+    return SoftmaxTile(vector, lanes, warps, max(1, repeats), row_warps, cluster)
+
+
+def _streamed_tile(vector: int, vectors: int) -> SoftmaxTile:
+    threads = min(_STREAM_THREADS, max(32, _power(-(-vectors // _STREAMED))))
+    return SoftmaxTile(vector, 32, threads // 32, _STREAMED)
+
+
+def _wide_enough(tile: SoftmaxTile) -> SoftmaxTile:
+    """With a thread for each single column of a head and a tail."""
+    if tile.row_threads >= 2 * tile.vector:
+        return tile
+    return SoftmaxTile(tile.vector, 2 * tile.vector, 1, tile.repeats, tile.row_warps)
+
+
+def _power(number: int) -> int:
+    """The least power of two that is not below `number`."""
+    return 1 << max(0, number - 1).bit_length()
+
+
+def _reason(request: SoftmaxRequest, kernel: SoftmaxKernel, vectors: int, ragged: bool) -> str:
+    tile, rows = kernel.tile, f"rows of {request.columns} {request.dtype}"
+    if ragged:
+        what = (
+            f"{rows} begin anywhere in a vector: up to {tile.repeats} aligned vectors a thread and "
+            "single columns at both ends"
+        )
+    elif tile.vector * BYTES[request.dtype] == _VECTOR_BYTES:
+        what = f"{rows} are {vectors} aligned vectors: {tile.repeats} a thread"
+    else:
+        what = f"{rows} are read {tile.vector} at a time, {tile.repeats} times a thread"
+    blocks = f" of {tile.cluster} blocks" if tile.cluster > 1 else ""
+    threads = f"{tile.row_threads} threads{blocks} a row"
+    if kernel.form == "rows":
+        return f"{what}, {threads}, read once into registers"
+    times = "read once" if kernel.out_dtype is None else "statistics first, then read again"
+    return f"{what} and step, {threads}, {times}"

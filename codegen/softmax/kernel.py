@@ -1,0 +1,208 @@
+"""One softmax kernel: a tile, element types, and what it reads and writes, printed as CUDA.
+
+>>> from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
+>>> kernel = SoftmaxKernel(SoftmaxTile(vector=4, lanes=32, warps=4, repeats=2), "f32", "f32")
+>>> kernel.capacity, kernel.values
+(1024, 8)
+>>> [each.name for each in kernel.parameters]
+['x', 'out', 'rows', 'columns', 'row_stride', 'out_row_stride']
+
+`form` is ``"rows"`` (a row is held in registers, and read once) or ``"stream"`` (any width; read
+twice where probabilities are wanted). A `ragged` kernel takes rows that begin or end anywhere; an
+exact one whole aligned vectors. A `held` kernel keeps the weights between the two halves of its
+work, and one that does not keeps the words of its input, which take half the registers for 16-bit
+elements. `mask_modes` is how many modes the rows of a mask have, None for no mask. Indices of
+columns are 32 bits wide, or 64 in a `wide` kernel; rows and everything in bytes are always 64.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tylo.codegen.cuda_files import cuda_file
+from tylo.codegen.lane_programs.cuda_reading import operator_functions
+from tylo.codegen.launch.choice import Parameter
+from tylo.codegen.softmax import memory, statistics
+from tylo.codegen.softmax.elements import ELEMENTS, words_of
+from tylo.layouts.errors import GenerationError
+from tylo.proofs.lane_programs.exponent import Exponent
+from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
+
+ENTRY = "tylo_softmax"
+Form = Literal["rows", "stream"]
+
+
+@dataclass(frozen=True)
+class SoftmaxKernel:
+    """See the module. Raises `GenerationError` for what no kernel computes."""
+
+    tile: SoftmaxTile
+    dtype: str
+    out_dtype: str | None
+    form: Form = "rows"
+    ragged: bool = False
+    held: bool = True
+    mask_modes: int | None = None
+    lse: bool = False
+    wide: bool = False
+    exponent: Exponent = Exponent()  # noqa: RUF009 - frozen
+    entry: str = ENTRY
+
+    def __post_init__(self) -> None:
+        if self.out_dtype is None and not self.lse:
+            raise GenerationError(
+                "a softmax kernel without a result", hint="ask for probabilities or log-sum-exp"
+            )
+        if self.ragged and self.tile.row_threads < 2 * self.tile.vector:
+            raise GenerationError(
+                f"{self.tile.row_threads} threads for rows that begin anywhere in a vector of "
+                f"{self.tile.vector}",
+                hint="a thread is needed for each column of a head and a tail",
+            )
+
+    @property
+    def chunk(self) -> int:
+        """Vectors whose values a lane holds as float32 at a time."""
+        if self.held or self.form == "stream":
+            return self.tile.repeats
+        return 1
+
+    @property
+    def chunked(self) -> bool:
+        """Whether a lane's vectors enter the state in several chunks."""
+        return self.chunk < self.tile.repeats
+
+    @property
+    def by_lane(self) -> bool:
+        """Whether each lane keeps a state of its own, merged once all of the row has entered."""
+        return self.chunked or self.form == "stream"
+
+    @property
+    def edge_apart(self) -> bool:
+        """Whether the single column of a ragged row enters the state by itself."""
+        return self.ragged and self.chunked
+
+    @property
+    def values(self) -> int:
+        """Values of a lane at a time; a single column of a ragged row may be one more."""
+        return self.tile.vector * self.chunk + (self.ragged and not self.edge_apart)
+
+    @property
+    def words(self) -> int:
+        """Words of a lane: of all its vectors, and one for a single column of a ragged row."""
+        return words_of(self.dtype, self.tile.vector) * self.tile.repeats + self.ragged
+
+    @property
+    def capacity(self) -> int | None:
+        """The widest row; None where any width is right."""
+        return self.tile.capacity if self.form == "rows" else None
+
+    @property
+    def slack(self) -> int:
+        """Columns beyond the capacity that the ends of a ragged row surely take."""
+        return self.tile.vector - 1 if self.ragged else 0
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The kernel's parameters in order."""
+        found = [("x", "pointer")]
+        found += [("out", "pointer")] if self.out_dtype else []
+        found += [("lse", "pointer")] if self.lse else []
+        found += [("mask", "pointer")] if self.mask_modes is not None else []
+        found += [
+            ("rows", "u64"),
+            ("columns", "u64" if self.wide else "u32"),
+            ("row_stride", "u64"),
+        ]
+        found += [("out_row_stride", "u64")] if self.out_dtype else []
+        if self.mask_modes is not None:
+            found += [("mask_column_stride", "u64")]
+            for mode in range(self.mask_modes):
+                found += [(f"mask_extent_{mode}", "u64"), (f"mask_stride_{mode}", "u64")]
+        return tuple(Parameter(*each) for each in found)
+
+    @property
+    def skeleton(self) -> str:
+        """The file of the kernel's skeleton."""
+        return "rows_packed" if self.chunked else self.form
+
+    def source(self) -> str:
+        """The whole translation unit: no header, no include."""
+        parts = "warp" if self.tile.parts == 1 else "block" if self.tile.cluster == 1 else "cluster"
+        return "\n".join(
+            [
+                self._head(),
+                operator_functions(),
+                *(cuda_file("softmax", each) for each in memory.wrappers(self)),
+                memory.rows(self),
+                cuda_file("softmax", f"span_{'ragged' if self.ragged else 'exact'}.cuh"),
+                memory.load(self),
+                memory.mask(self),
+                memory.unpack(self),
+                memory.store(self),
+                statistics.functions(self),
+                *(
+                    [statistics.slots(self), cuda_file("softmax", "exchange_parts.cuh")]
+                    if self.tile.parts > 1
+                    else []
+                ),
+                cuda_file("softmax", f"exchange_{parts}.cuh"),
+                memory.store_log_sum_exp(self),
+                cuda_file("softmax", f"{self.skeleton}.cuh"),
+                self._entry(),
+            ]
+        )
+
+    def _head(self) -> str:
+        tile = self.tile
+        members = "".join(f"    {_c_type(self, each)} {each.name};\n" for each in self.parameters)
+        lanes = -(-tile.parts // 32)
+        return (
+            f"// {self.entry}: softmax along rows, {self.dtype} to {self.out_dtype or 'nothing'}"
+            f"{', with log-sum-exp' if self.lse else ''}\n"
+            f"// {tile.block_rows} row(s) a block of {tile.threads} threads, {tile.cluster} "
+            f"block(s) a row, vectors of {tile.vector} elements, {tile.repeats} a thread.\n"
+            "// Indices are printed from the tile's ownership, shuffles and exchanges from its "
+            "reduction.\n"
+            f"typedef {ELEMENTS[self.dtype].c_type} Element;\n"
+            f"typedef {ELEMENTS[self.out_dtype or 'f32'].c_type} Result;\n"
+            f"typedef unsigned{' long long' if self.wide else ''} column_t;\n\n"
+            "enum : unsigned {\n"
+            f"    threads = {tile.threads},\n"
+            f"    vector = {tile.vector},\n"
+            f"    values = {self.values},\n"
+            f"    word_registers = {self.words},\n"
+            f"    chunks = {tile.repeats // self.chunk},\n"
+            f"    step_columns = {tile.capacity},\n"
+            f"    cluster_blocks = {tile.cluster},\n"
+            f"    parts_of_lane = {lanes},\n"
+            f"    slots = {tile.block_rows * tile.parts},\n"
+            f"    writes_probabilities = {int(self.out_dtype is not None)},\n"
+            f"    masked_word = {ELEMENTS[self.dtype].masked:#010x},\n"
+            "};\n\n"
+            f"struct Arguments {{\n{members}}};\n"
+        )
+
+    def _entry(self) -> str:
+        parameters = ",\n    ".join(
+            f"{_c_type(self, each)} {each.name}" for each in self.parameters
+        )
+        names = ", ".join(each.name for each in self.parameters)
+        cluster = f"__cluster_dims__({self.tile.cluster}, 1, 1) " if self.tile.cluster > 1 else ""
+        return (
+            f'extern "C" __global__ void {cluster}__launch_bounds__(threads)\n{self.entry}(\n'
+            f"    {parameters}) {{\n"
+            f"    const Arguments given = {{{names}}};\n    softmax_kernel(given);\n}}\n"
+        )
+
+
+def _c_type(kernel: SoftmaxKernel, parameter: Parameter) -> str:
+    pointers = {
+        "x": "const Element*",
+        "out": "Result*",
+        "lse": "float*",
+        "mask": "const unsigned char*",
+    }
+    integers = {"u32": "unsigned", "u64": "unsigned long long"}
+    return pointers.get(parameter.name) or integers[parameter.kind]

@@ -1,0 +1,290 @@
+"""What a softmax kernel reads and writes, printed from its tile: rows, vectors, masks, results.
+
+Every index below is a term of the tile's ownership, evaluated for one register and printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tylo.codegen.printing import expression
+from tylo.codegen.softmax.elements import (
+    BYTES,
+    ELEMENTS,
+    packed_text,
+    pieces,
+    place,
+    scores_text,
+    words_of,
+)
+from tylo.layouts.terms import name
+
+if TYPE_CHECKING:
+    from tylo.codegen.softmax.kernel import SoftmaxKernel
+
+_THREAD, _RANK = name("thread"), name("rank")
+_FORCED = "__device__ __forceinline__"
+
+
+def wrappers(kernel: SoftmaxKernel) -> list[str]:
+    """The files of the loads and stores that the kernel calls."""
+    tile = kernel.tile
+    sizes = {tile.vector * BYTES[kernel.dtype]}
+    sizes |= {BYTES[kernel.dtype]} if kernel.ragged else set()
+    if kernel.out_dtype:
+        sizes.add(pieces(kernel.out_dtype, tile.vector)[0][1] * BYTES[kernel.out_dtype])
+        sizes |= {BYTES[kernel.out_dtype]} if kernel.ragged else set()
+    if kernel.mask_modes is not None and tile.vector >= 4:
+        sizes.add(tile.vector)
+    files = [f"vector_{size}.cuh" for size in sorted(sizes)]
+    return files + (["flag.cuh"] if kernel.mask_modes is not None else [])
+
+
+def rows(kernel: SoftmaxKernel) -> str:
+    """Which row is a thread's, which single column, and where its result goes."""
+    tile = kernel.tile
+    out = "given.out + row * given.out_row_stride" if kernel.out_dtype else "nullptr"
+    single = tile.singles.column(_THREAD, 0, _RANK)
+    block = f"block / {tile.cluster}u" if tile.cluster > 1 else "block"
+    return (
+        f"{_FORCED} unsigned row_of(unsigned thread) {{\n"
+        f"    return {expression(tile.row(_THREAD))};\n}}\n\n"
+        f"{_FORCED} unsigned long long first_row(unsigned block) {{\n"
+        f"    return {tile.block_rows}ull * ({block});\n}}\n\n"
+        f"{_FORCED} unsigned single_column(unsigned thread, unsigned rank) {{\n"
+        f"    return {expression(single)};\n}}\n\n"
+        f"{_FORCED} Result* result_row(const Arguments& given, unsigned long long row) {{\n"
+        f"    return {out};\n}}\n"
+    )
+
+
+def load(kernel: SoftmaxKernel) -> str:
+    """`load_span`: the words of a thread's vectors, and of its single column."""
+    tile, count = kernel.tile, words_of(kernel.dtype, kernel.tile.vector)
+    lines = []
+    for repeat, column in _columns(kernel):
+        words = ", ".join(f"words[{repeat * count + word}]" for word in range(count))
+        lines.append(
+            f"load_{tile.vector * BYTES[kernel.dtype]}(span.x + {column}, {column} < span.body, "
+            f"masked_word, {words});"
+        )
+    if kernel.ragged:
+        lines.append(
+            f"load_{BYTES[kernel.dtype]}(span.x - span.head + span.edge_column, "
+            f"span.edge{_in_first(kernel)}, masked_word, words[{kernel.words - 1}]);"
+        )
+    return _function(
+        "load_span",
+        "const Span& span, unsigned thread, unsigned rank, unsigned (&words)[word_registers]",
+        [*_named(kernel), *lines],
+    )
+
+
+def unpack(kernel: SoftmaxKernel) -> str:
+    """`unpack`: the words of a chunk to float32, exactly; and of the single column, if apart."""
+    tile, count = kernel.tile, words_of(kernel.dtype, kernel.tile.vector) * kernel.chunk
+    words = f"words[chunk * {count}u + {{}}]"
+    texts = [
+        scores_text(kernel.dtype, tile.vector, repeat, value, words)
+        for repeat in range(kernel.chunk)
+        for value in range(tile.vector)
+    ]
+    edge = scores_text(kernel.dtype, 1, kernel.words - 1, 0, "words[{}]")
+    if kernel.ragged and not kernel.edge_apart:
+        texts.append(edge)
+    whole = _function(
+        "unpack",
+        "const unsigned (&words)[word_registers], unsigned chunk, float (&scores)[values]",
+        [f"scores[{value}] = {text};" for value, text in enumerate(texts)],
+    )
+    if not kernel.chunked:
+        return whole
+    return whole + _function(
+        "unpack_edge",
+        "const unsigned (&words)[word_registers], float (&scores)[1]",
+        [f"scores[0] = {edge if kernel.ragged else '-lane_infinity()'};"],
+    )
+
+
+def mask(kernel: SoftmaxKernel) -> str:
+    """`mask_words`: what is not kept becomes -inf, whatever it holds."""
+    parameters = (
+        "const Arguments& given, const Span& span, unsigned long long row, unsigned thread, "
+        "unsigned rank,\n    unsigned (&words)[word_registers]"
+    )
+    if kernel.mask_modes is None:
+        return _function("mask_words", parameters, [])
+    tile = kernel.tile
+    head = " + span.head" if kernel.ragged else ""
+    lines = [
+        *_mask_row(kernel.mask_modes),
+        f"const unsigned char* const flags = given.mask + at"
+        f"{' + span.head * given.mask_column_stride' if head else ''};",
+        *_named(kernel),
+    ]
+    single = list(_flags_one_by_one(kernel))
+    if tile.vector >= 4:
+        aligned = f"(reinterpret_cast<unsigned long long>(flags) % {tile.vector}u) == 0"
+        lines.append(f"if (given.mask_column_stride == 1 && {aligned}) {{")
+        lines += [f"    {line}" for line in _flags_by_vector(kernel)]
+        lines += ["} else {", *(f"    {line}" for line in single), "}"]
+    else:
+        lines += single
+    if kernel.ragged:
+        lines += [
+            "const unsigned char* const edge_flag =",
+            "    given.mask + at + span.edge_column * given.mask_column_stride;",
+            f"if (!load_flag(edge_flag, span.edge{_in_first(kernel)})) "
+            f"words[{kernel.words - 1}] = masked_word;",
+        ]
+    return _function("mask_words", parameters, lines)
+
+
+def store(kernel: SoftmaxKernel) -> str:
+    """`store_span`: a chunk's values rounded, vector by vector, or one by one if they must."""
+    parameters = (
+        "const Span& span, unsigned thread, unsigned rank, unsigned chunk,\n"
+        "    const float (&weights)[values]"
+    )
+    lines: list[str] = []
+    edge: list[str] = []
+    if kernel.out_dtype is not None:
+        size = BYTES[kernel.out_dtype]
+        vectors = list(_vector_stores(kernel, kernel.out_dtype))
+        lines = _named(kernel, chunked=True)
+        if kernel.ragged:
+            (word,) = packed_text(kernel.out_dtype, ["weight"])
+            edge = [
+                f"store_{size}(span.out - span.head + span.edge_column, "
+                f"span.edge{_in_first(kernel)}, {word});"
+            ]
+            single = _single_stores(kernel, kernel.out_dtype)
+            lines += [
+                "if (span.together) {",
+                *(f"    {line}" for line in vectors),
+                "} else {",
+                *(f"    {line}" for line in single),
+                "}",
+            ]
+            if not kernel.edge_apart:
+                lines.append(f"store_edge(span, weights[{kernel.values - 1}]);")
+        else:
+            lines += vectors
+    return (
+        _function("store_edge", "const Span& span, float weight", edge)
+        + "\n"
+        + _function("store_span", parameters, lines)
+    )
+
+
+def store_log_sum_exp(kernel: SoftmaxKernel) -> str:
+    """`store_log_sum_exp`: by one of the threads that know it."""
+    lines = []
+    if kernel.lse:
+        lines = [
+            "float result[1];",
+            "log_sum_exp(maximum, sum, result);",
+            f"if (row < given.rows && ({expression(kernel.tile.copy(_THREAD, _RANK))}) == 0u) {{",
+            "    given.lse[row] = result[0];",
+            "}",
+        ]
+    return _function(
+        "store_log_sum_exp",
+        "const Arguments& given, unsigned long long row, unsigned thread, unsigned rank,\n"
+        "    const float (&maximum)[1], const float (&sum)[1]",
+        lines,
+    )
+
+
+def _columns(kernel: SoftmaxKernel, *, chunked: bool = False) -> Iterator[tuple[int, str]]:
+    """Each vector, of all or of a chunk, and the name of its first column."""
+    for repeat in range(kernel.chunk if chunked else kernel.tile.repeats):
+        yield repeat, f"column_{repeat}"
+
+
+def _named(kernel: SoftmaxKernel, *, chunked: bool = False) -> list[str]:
+    first = "span.first + " if kernel.form == "stream" else ""
+    before = name("chunk") * kernel.chunk if chunked and kernel.chunked else 0
+    return [
+        f"const column_t {label} = "
+        f"{first}{expression(kernel.tile.column(_THREAD, before + repeat, _RANK))};"
+        for repeat, label in _columns(kernel, chunked=chunked)
+    ]
+
+
+def _in_first(kernel: SoftmaxKernel) -> str:
+    return " && span.first == 0" if kernel.form == "stream" else ""
+
+
+def _mask_row(modes: int) -> list[str]:
+    """The offset of a row: its digits in the modes, the innermost first."""
+    lines = ["unsigned long long rest = row < given.rows ? row : 0, at = 0;"]
+    for mode in range(modes):
+        last = mode == modes - 1
+        digit = "rest" if last else f"rest % given.mask_extent_{mode}"
+        lines.append(f"at += ({digit}) * given.mask_stride_{mode};")
+        if not last:
+            lines.append(f"rest /= given.mask_extent_{mode};")
+    return lines
+
+
+def _flags_one_by_one(kernel: SoftmaxKernel) -> Iterator[str]:
+    for repeat, column in _columns(kernel):
+        for value in range(kernel.tile.vector):
+            flag = (
+                f"load_flag(flags + ({column} + {value}u) * given.mask_column_stride, "
+                f"{column} < span.body)"
+            )
+            yield _masked(kernel, repeat, value, f"!{flag}")
+
+
+def _flags_by_vector(kernel: SoftmaxKernel) -> Iterator[str]:
+    vector = kernel.tile.vector
+    names = [f"kept_{word}" for word in range(vector // 4)]
+    yield f"unsigned {', '.join(names)};"
+    for repeat, column in _columns(kernel):
+        yield (
+            f"load_{vector}(flags + {column}, {column} < span.body, 0x01010101u, "
+            f"{', '.join(names)});"
+        )
+        for value in range(vector):
+            byte = 0xFF << value % 4 * 8
+            yield _masked(kernel, repeat, value, f"(kept_{value // 4} & {byte:#x}u) == 0")
+
+
+def _masked(kernel: SoftmaxKernel, repeat: int, value: int, dropped: str) -> str:
+    word, half = place(kernel.dtype, kernel.tile.vector, repeat, value)
+    if BYTES[kernel.dtype] == 4:
+        return f"if ({dropped}) words[{word}] = masked_word;"
+    kept, infinity = ((0xFFFF0000, 0xFFFF), (0xFFFF, 0xFFFF0000))[half]
+    masked = ELEMENTS[kernel.dtype].masked & infinity
+    return f"if ({dropped}) words[{word}] = (words[{word}] & {kept:#010x}u) | {masked:#010x}u;"
+
+
+def _vector_stores(kernel: SoftmaxKernel, dtype: str) -> Iterator[str]:
+    vector = kernel.tile.vector
+    for repeat, column in _columns(kernel, chunked=True):
+        for first, size in pieces(dtype, vector):
+            held = [f"weights[{repeat * vector + first + each}]" for each in range(size)]
+            place_text = f"span.out + {column}" + (f" + {first}u" if first else "")
+            yield (
+                f"store_{size * BYTES[dtype]}({place_text}, {column} < span.body, "
+                f"{', '.join(packed_text(dtype, held))});"
+            )
+
+
+def _single_stores(kernel: SoftmaxKernel, dtype: str) -> Iterator[str]:
+    vector = kernel.tile.vector
+    for repeat, column in _columns(kernel, chunked=True):
+        for value in range(vector):
+            (word,) = packed_text(dtype, [f"weights[{repeat * vector + value}]"])
+            yield (
+                f"store_{BYTES[dtype]}(span.out + {column} + {value}u, {column} < span.body, "
+                f"{word});"
+            )
+
+
+def _function(title: str, parameters: str, lines: list[str]) -> str:
+    body = "".join(f"    {line}\n" for line in lines)
+    return f"{_FORCED} void {title}(\n    {parameters}) {{\n{body}}}\n"

@@ -1,0 +1,34 @@
+"""What the softmax kernels add to the online state: weights of a part become probabilities.
+
+Warps that hold parts of one row each weigh their scores under their own maximum n, because a warp
+knows it without waiting for the others. Once the maximum m and the sum l of the whole row are
+known, a weight ex2((x - n) * c) is multiplied by
+
+    ex2((n - reference(m)) * c) / l
+
+which gives the probability: the invariance of a softmax in its reference, proven of the state. A
+part in which nothing was kept has weights 0 and the factor ex2(-inf) = 0; a row that met NaN or
++inf has the reference NaN, and so has every factor of it.
+
+>>> [each.name for each in share(2, Exponent()).inputs]
+['weights', 'part_maximum', 'maximum', 'sum']
+"""
+
+from __future__ import annotations
+
+from tylo.proofs.lane_programs.exponent import Exponent
+from tylo.proofs.lane_programs.program import Array, LaneProgram
+from tylo.proofs.lane_programs.softmax import inverse, reference, weight
+
+
+def share(values: int, exponent: Exponent) -> LaneProgram:
+    """The weights of a part, all of one row, times what turns them into probabilities."""
+    weights = Array("weights", "f32", values)
+    part, maximum, total = (Array(each, "f32", 1) for each in ("part_maximum", "maximum", "sum"))
+    (under_part,), (whole,), (sum_,) = (each.registers() for each in (part, maximum, total))
+    factor = weight(under_part, reference(whole), exponent) * inverse(sum_)[1]
+    return LaneProgram(
+        "Weights under a part's own maximum become probabilities of the whole row.",
+        inputs=(weights, part, maximum, total),
+        outputs={"weights": tuple(each * factor for each in weights.registers())},
+    )
