@@ -56,9 +56,7 @@ def torch_operator() -> Any:
 
 
 def _register(torch: Any, name: str, schema: str, body: Any, fake: Any, backward: Any) -> None:
-    operator = torch.library.custom_op(
-        f"tylo::{name}", body, mutates_args=(), device_types="cuda", schema=schema
-    )
+    operator = torch.library.custom_op(f"tylo::{name}", body, mutates_args=(), schema=schema)
     operator.register_fake(fake)
     operator.register_autograd(backward, setup_context=_remember)
 
