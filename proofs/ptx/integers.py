@@ -138,6 +138,11 @@ class _Writer:
                 self.count += 1
                 return called
             case "concat":
+                first = operands[0]
+                whole = self.zeros[id(operands[1])] if first.value == 0 else 0
+                self.zeros[id(node)] = (
+                    first.width + whole if first.value == 0 else self.zeros[id(first)]
+                )
                 return self._joined(operands)
             case "extract":
                 low = int(node.attribute)
@@ -200,6 +205,7 @@ class _Writer:
             case "bvurem" if constant:
                 return f"(mod {a} {constant})"
             case "bvand" if constant is not None:
+                self.zeros[id(node)] = max(self.zeros[id(left)], _trailing(constant))
                 return _masked(a, constant, low)
             case "bvor" | "bvxor" if self._apart(left, right):
                 return f"(+ {a} {b})"

@@ -133,12 +133,12 @@ def _validated(ptx_text: str, effect: Effect, solve: Solve, architecture: str | 
 
 def decided(verdict: str) -> bool:
     """Whether a verdict settles an obligation."""
-    return verdict in ("holds", "fails", "missing")
+    return verdict in ("holds", "fails", "missing", "disagreement")
 
 
 def _refuted(obligation: Obligation, solve: Solve) -> Obligation | None:
     """The obligation for the first of a few launches in which it fails."""
-    for sizes in launches(obligation.scene.effect)[:_MOST_LAUNCHES]:
+    for sizes in launches(obligation.scene.effect):
         there = obligation.at(sizes)
         if there.violation.value == 0:
             continue
@@ -178,8 +178,8 @@ def _failure(obligation: Obligation, solve: Solve) -> Failure:
 def _probe(obligation: Obligation) -> tuple[int, int] | None:
     """The first thread, and its first block, at which a sample launch violates the obligation."""
     scene, tries = obligation.scene, 0
-    if obligation.linear and obligation.exact:
-        return None  # solvers are quick there
+    if obligation.linear:
+        return None  # solvers are quick there, or slow everywhere
     for thread in range(scene.effect.threads):
         for block in _PROBE_BLOCKS:
             if block >= scene.effect.maximum_blocks:
@@ -212,6 +212,8 @@ def _least_thread(obligation: Obligation, solve: Solve) -> tuple[int, int]:
     """The least violating thread and its least block: probed, then confirmed by the solvers."""
     scene = obligation.scene
     domain, effect = scene.domain, scene.effect
+    if obligation.linear and not obligation.exact:
+        return -1, -1
     hit = _probe(obligation)
     thread = _least(obligation, scene.thread, effect.threads, hit and hit[0], (), solve)
     if thread < 0:
