@@ -12,10 +12,10 @@ A row that keeps no key gives zeros and -inf. Two equal scores give the mean of 
 >>> out.item(), round(lse.item(), 4)
 (2.0, 0.6931)
 
-`same_boundary` walks over key tiles as the kernel does, and rounds where it rounds: scores and
-sums, weights and numerators to float32, weights to 16 bits before they meet V. It knows the order of
-the tiles and the policy of the maximum, because both decide which numbers are rounded. Sums inside
-one tile are exact here; the kernel adds them in float32, in an order of its own.
+`same_boundary` walks over key tiles as the kernel does, and rounds where it rounds: scores,
+weights, sums and numerators to float32, and weights to 16 bits before they meet V. It is told the
+tiles and the policy of the maximum, because both decide which numbers are rounded. Sums inside one
+tile are exact here; the kernel adds them in float32, in an order of its own.
 
 Nothing of Tylo is imported: an oracle that shares code with what it judges repeats its mistakes.
 """
@@ -106,7 +106,7 @@ def same_boundary(
     negative = not factor > 0
     q, k, v = (numpy.asarray(each, f64) for each in (q, k, v))
     k, v = _all_heads(q, k), _all_heads(q, v)
-    kept = numpy.broadcast_to(
+    kept: Array = numpy.broadcast_to(
         keep(q.shape[-2], k.shape[-2], causal, mask), (*q.shape[:-1], k.shape[-2])
     )
     maximum = numpy.full(q.shape[:-1], -numpy.inf, f32)
@@ -147,7 +147,8 @@ def _weight(scores: Array, maximum: Array, c: Any) -> Array:
     fused = f32(f64(scores) * f64(c) - f64(reference))
     apart = f32(f32(scores - safe) * c)
     power = f32(numpy.exp2(f64(numpy.where(abs(reference) > EXACT_BEYOND, apart, fused))))
-    return numpy.where(power < f32(2.0**-126), f32(0), power)
+    flushed: Array = numpy.where(power < f32(2.0**-126), f32(0), power)
+    return flushed
 
 
 def _all_heads(q: Array, k: Array) -> Array:

@@ -1,0 +1,1 @@
+"""Barrier protocols of kernels with roles: schedules, and all that can happen under them."""
