@@ -58,7 +58,7 @@ class Launcher:
         self._choice = choice
         self._parameters = parameters
 
-    def __call__(self, addresses: Sequence[int], stream: int) -> None:
+    def __call__(self, addresses: list[Any], stream: int) -> None:
         """Queue the kernel on `stream`, a handle of the device's primary context."""
         block = self._parameters.taken()
         block.addresses[:] = addresses

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+import fake_torch
 import tylo
 from fake_cuda import PRIMARY, Array, Chooser, Exporter, FakeDriver
 from fake_torch import Tensor
+from tylo.codegen.launch.choice import PARAMETER_CODES
 from tylo.codegen.softmax.request import MaskGeometry
 from tylo.layouts.errors import LaunchError
 
@@ -221,3 +223,32 @@ def test_the_choice_is_told_without_launching(
     assert (driver.launches, driver.libraries, torch.made) == ([], 0, [])
     with pytest.raises(LaunchError, match="launches no kernel"):
         tylo.kernels.softmax_choice(Tensor((0, 8)))
+
+
+@pytest.mark.parametrize(
+    ("x", "mask", "cluster"),
+    [
+        (Tensor((64, 1024)), None, None),
+        (Tensor((2, 3, 4, 64), "torch.float16"), (2, 1, 4, 64), None),
+        (Tensor((8, 262144), "torch.bfloat16"), None, (4, 1, 1)),
+    ],
+)
+def test_the_kernels_that_are_shipped_get_every_parameter_they_name(
+    x: Tensor, mask: Any, cluster: Any, driver: FakeDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The chooser and the kernels of `tylo.codegen.softmax`, compiled; the driver is still ours."""
+    fake_torch.installed(monkeypatch)
+    keep = mask and Tensor(mask, "torch.bool", address=0x48000000)
+    choice = tylo.kernels.softmax_choice(x, mask=keep, return_lse=True)
+    driver.parameters = "".join(PARAMETER_CODES[each.kind] for each in choice.parameters)
+    out, lse = softmax(x, mask=keep, return_lse=True)
+    (launch,) = driver.launches
+    named = dict(zip((each.name for each in choice.parameters), launch.values, strict=True))
+    rows = x.stride()[0] * x.shape[0] // x.shape[-1]
+    assert (named["x"], named["out"], named["lse"]) == (x.address, out.address, lse.address)
+    assert (named["rows"], named["columns"]) == (rows, x.shape[-1])
+    assert (launch.grid, launch.block, launch.cluster) == (choice.grid, choice.block, cluster)
+    if keep:
+        assert named["mask"] == keep.address
+        modes = [(named[f"mask_extent_{i}"], named[f"mask_stride_{i}"]) for i in range(3)]
+        assert modes == [(4, 64), (3, 0), (2, 256)]

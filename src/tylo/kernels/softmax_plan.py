@@ -28,7 +28,7 @@ ALIGNMENT = 16
 POINTERS = ("x", "mask", "out", "lse")
 _APART = (("out", "x"), ("out", "mask"), ("lse", "x"), ("lse", "mask"), ("lse", "out"))
 _LEAST_CAPABILITY = (8, 0)
-Launch = Callable[[Sequence[int], int], None]
+Launch = Callable[[list[int], int], None]
 
 
 @dataclass(frozen=True)
