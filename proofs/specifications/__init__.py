@@ -25,6 +25,7 @@ from tylo.proofs.specifications import (
     pack_operand_a,
     reduced_tiles,
     shared_tile,
+    softmax_state,
 )
 
 Parameters = Mapping[str, int | str]
@@ -130,6 +131,17 @@ def _shared_state(parameters: Parameters) -> Specification:
     )
 
 
+def _softmax_state(parameters: Parameters) -> Specification:
+    _require_known("softmax_state", parameters, set())
+    return Specification(
+        "softmax_state",
+        MappingProxyType({}),
+        softmax_state.THEOREM,
+        softmax_state.claims(),
+        None,
+    )
+
+
 def _require_known(name: str, parameters: Parameters, known: set[str]) -> None:
     for unknown in sorted(parameters.keys() - known):
         raise GenerationError(
@@ -144,6 +156,7 @@ SPECIFICATIONS: Mapping[str, Callable[[Parameters], Specification]] = MappingPro
         "shared_tile": _shared_tile,
         "reduction": _reduction,
         "shared_state": _shared_state,
+        "softmax_state": _softmax_state,
     }
 )
 
@@ -187,6 +200,7 @@ SHIPPED: Mapping[str, tuple[str, Parameters]] = MappingProxyType(
         f"shared_state.{tile}": ("shared_state", _parameters(tile=tile))
         for tile in ("mma_c", "wgmma_c")
     }
+    | {"softmax_state": ("softmax_state", _parameters())}
 )
 
 
