@@ -20,7 +20,10 @@ at both ends, 512 threads a row, read once into registers
 from __future__ import annotations
 
 from tylo.codegen.launch.choice import Choice
+from tylo.codegen.softmax.few import FewKernel
+from tylo.codegen.softmax.flat import FlatKernel
 from tylo.codegen.softmax.kernel import SoftmaxKernel
+from tylo.codegen.softmax.narrow import few_tile, flat_tile
 from tylo.codegen.softmax.request import BYTES, SoftmaxRequest
 from tylo.layouts.errors import GenerationError
 from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
@@ -35,6 +38,7 @@ _CLUSTERS_FROM = (9, 0)
 _STREAMED = 4  # vectors a thread and step
 _STREAM_THREADS = 512
 _NARROW = 16  # vectors: narrower rows that are not aligned are read element by element
+_NARROW_BYTES = {4: 256, 2: 512}  # from here on rows are read one by one, by element size
 _INDEX = 1 << 31
 
 
@@ -48,6 +52,9 @@ def choose(request: SoftmaxRequest) -> Choice:
         raise GenerationError(
             f"compute capability {major}.{minor}", hint="softmax kernels need 8.0 or newer"
         )
+    narrow = _narrow(request)
+    if narrow is not None:
+        return narrow
     vector, ragged = _vector(request)
     vectors = request.columns // vector if ragged else -(-request.columns // vector)
     tile = _held_tile(request, vector, vectors)
@@ -70,6 +77,44 @@ def choose(request: SoftmaxRequest) -> Choice:
         wide=request.columns >= _INDEX,
     )
     return chosen(kernel, request, _reason(request, kernel, vectors, ragged))
+
+
+def _narrow(request: SoftmaxRequest) -> Choice | None:
+    """The kernel of rows that touch, where they are narrower than vectors can read one by one."""
+    columns, size = request.columns, BYTES[request.dtype]
+    strides = {request.row_stride} | ({request.out_row_stride} if request.out_dtype else set())
+    touch = request.rows == 1 or strides == {columns}
+    aligned = columns * size % _VECTOR_BYTES == 0
+    wide = columns * size >= _NARROW_BYTES[size]
+    if not touch or aligned or wide or request.start_alignment < _VECTOR_BYTES:
+        return None
+    rows = f"rows of {columns} {request.dtype} lie side by side"
+    kernel: FewKernel | FlatKernel
+    if columns & (columns - 1) == 0 and request.mask is None:
+        few = few_tile(columns, request.dtype)
+        kernel = FewKernel(few, request.dtype, request.out_dtype, request.lse)
+        block_rows, threads, shared = few.block_rows, few.threads, 0
+        reason = f"{rows}: {few.vector // columns} whole rows a vector, in one lane"
+    else:
+        flat = flat_tile(columns, request.dtype)
+        if flat is None or request.out_dtype not in (request.dtype, None):
+            return None
+        modes = None if request.mask is None else len(request.mask.rows)
+        kernel = FlatKernel(flat, request.dtype, bool(request.out_dtype), modes, request.lse)
+        block_rows, threads, shared = flat.rows, flat.threads, kernel.shared(columns)
+        reason = (
+            f"{rows} and begin anywhere in a vector: {flat.rows} of them at once through shared "
+            f"memory, {flat.lanes} lane(s) a row"
+        )
+    return Choice(
+        kernel=kernel,
+        architecture=architecture(request.capability),
+        grid=(-(-request.rows // block_rows), 1, 1),
+        block=(threads, 1, 1),
+        shared=shared,
+        parameters=kernel.parameters,
+        reason=reason,
+    )
 
 
 def chosen(kernel: SoftmaxKernel, request: SoftmaxRequest, reason: str) -> Choice:
@@ -116,7 +161,7 @@ def _vector(request: SoftmaxRequest) -> tuple[int, bool]:
 
     if fits(widest):
         return widest, False
-    if request.columns * size >= _NARROW * _VECTOR_BYTES:
+    if request.columns >= _NARROW * widest:
         return widest, True
     vector = widest
     while not fits(vector):

@@ -25,11 +25,11 @@ from tylo.codegen.lane_programs.cuda_reading import operator_functions
 from tylo.codegen.launch.choice import Parameter
 from tylo.codegen.softmax import memory, statistics
 from tylo.codegen.softmax.elements import ELEMENTS, words_of
+from tylo.codegen.softmax.signature import ENTRY, arguments, entry, parameters
 from tylo.layouts.errors import GenerationError
 from tylo.proofs.lane_programs.exponent import Exponent
 from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
 
-ENTRY = "tylo_softmax"
 Form = Literal["rows", "stream"]
 
 
@@ -106,21 +106,12 @@ class SoftmaxKernel:
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The kernel's parameters in order."""
-        found = [("x", "pointer")]
-        found += [("out", "pointer")] if self.out_dtype else []
-        found += [("lse", "pointer")] if self.lse else []
-        found += [("mask", "pointer")] if self.mask_modes is not None else []
-        found += [
-            ("rows", "u64"),
-            ("columns", "u64" if self.wide else "u32"),
-            ("row_stride", "u64"),
-        ]
-        found += [("out_row_stride", "u64")] if self.out_dtype else []
-        if self.mask_modes is not None:
-            found += [("mask_column_stride", "u64")]
-            for mode in range(self.mask_modes):
-                found += [(f"mask_extent_{mode}", "u64"), (f"mask_stride_{mode}", "u64")]
-        return tuple(Parameter(*each) for each in found)
+        return parameters(
+            out=self.out_dtype is not None,
+            lse=self.lse,
+            mask_modes=self.mask_modes,
+            wide=self.wide,
+        )
 
     @property
     def skeleton(self) -> str:
@@ -150,13 +141,12 @@ class SoftmaxKernel:
                 cuda_file("softmax", f"exchange_{parts}.cuh"),
                 memory.store_log_sum_exp(self),
                 cuda_file("softmax", f"{self.skeleton}.cuh"),
-                self._entry(),
+                entry(self.entry, self.parameters, self.tile.cluster),
             ]
         )
 
     def _head(self) -> str:
         tile = self.tile
-        members = "".join(f"    {_c_type(self, each)} {each.name};\n" for each in self.parameters)
         lanes = -(-tile.parts // 32)
         return (
             f"// {self.entry}: softmax along rows, {self.dtype} to {self.out_dtype or 'nothing'}"
@@ -180,29 +170,5 @@ class SoftmaxKernel:
             f"    slots = {tile.block_rows * tile.parts},\n"
             f"    writes_probabilities = {int(self.out_dtype is not None)},\n"
             f"    masked_word = {ELEMENTS[self.dtype].masked:#010x},\n"
-            "};\n\n"
-            f"struct Arguments {{\n{members}}};\n"
+            "};\n\n" + arguments(self.parameters)
         )
-
-    def _entry(self) -> str:
-        parameters = ",\n    ".join(
-            f"{_c_type(self, each)} {each.name}" for each in self.parameters
-        )
-        names = ", ".join(each.name for each in self.parameters)
-        cluster = f"__cluster_dims__({self.tile.cluster}, 1, 1) " if self.tile.cluster > 1 else ""
-        return (
-            f'extern "C" __global__ void {cluster}__launch_bounds__(threads)\n{self.entry}(\n'
-            f"    {parameters}) {{\n"
-            f"    const Arguments given = {{{names}}};\n    softmax_kernel(given);\n}}\n"
-        )
-
-
-def _c_type(kernel: SoftmaxKernel, parameter: Parameter) -> str:
-    pointers = {
-        "x": "const Element*",
-        "out": "Result*",
-        "lse": "float*",
-        "mask": "const unsigned char*",
-    }
-    integers = {"u32": "unsigned", "u64": "unsigned long long"}
-    return pointers.get(parameter.name) or integers[parameter.kind]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from tylo.codegen.printing import expression
 from tylo.codegen.softmax.elements import (
-    BYTES,
     ELEMENTS,
     packed_text,
     pieces,
@@ -18,13 +17,14 @@ from tylo.codegen.softmax.elements import (
     scores_text,
     words_of,
 )
+from tylo.codegen.softmax.request import BYTES
 from tylo.layouts.terms import name
 
 if TYPE_CHECKING:
     from tylo.codegen.softmax.kernel import SoftmaxKernel
 
 _THREAD, _RANK = name("thread"), name("rank")
-_FORCED = "__device__ __forceinline__"
+FORCED = "__device__ __forceinline__"
 
 
 def wrappers(kernel: SoftmaxKernel) -> list[str]:
@@ -48,13 +48,13 @@ def rows(kernel: SoftmaxKernel) -> str:
     single = tile.singles.column(_THREAD, 0, _RANK)
     block = f"block / {tile.cluster}u" if tile.cluster > 1 else "block"
     return (
-        f"{_FORCED} unsigned row_of(unsigned thread) {{\n"
+        f"{FORCED} unsigned row_of(unsigned thread) {{\n"
         f"    return {expression(tile.row(_THREAD))};\n}}\n\n"
-        f"{_FORCED} unsigned long long first_row(unsigned block) {{\n"
+        f"{FORCED} unsigned long long first_row(unsigned block) {{\n"
         f"    return {tile.block_rows}ull * ({block});\n}}\n\n"
-        f"{_FORCED} unsigned single_column(unsigned thread, unsigned rank) {{\n"
+        f"{FORCED} unsigned single_column(unsigned thread, unsigned rank) {{\n"
         f"    return {expression(single)};\n}}\n\n"
-        f"{_FORCED} Result* result_row(const Arguments& given, unsigned long long row) {{\n"
+        f"{FORCED} Result* result_row(const Arguments& given, unsigned long long row) {{\n"
         f"    return {out};\n}}\n"
     )
 
@@ -74,7 +74,7 @@ def load(kernel: SoftmaxKernel) -> str:
             f"load_{BYTES[kernel.dtype]}(span.x - span.head + span.edge_column, "
             f"span.edge{_in_first(kernel)}, masked_word, words[{kernel.words - 1}]);"
         )
-    return _function(
+    return function(
         "load_span",
         "const Span& span, unsigned thread, unsigned rank, unsigned (&words)[word_registers]",
         [*_named(kernel), *lines],
@@ -93,14 +93,14 @@ def unpack(kernel: SoftmaxKernel) -> str:
     edge = scores_text(kernel.dtype, 1, kernel.words - 1, 0, "words[{}]")
     if kernel.ragged and not kernel.edge_apart:
         texts.append(edge)
-    whole = _function(
+    whole = function(
         "unpack",
         "const unsigned (&words)[word_registers], unsigned chunk, float (&scores)[values]",
         [f"scores[{value}] = {text};" for value, text in enumerate(texts)],
     )
     if not kernel.chunked:
         return whole
-    return whole + _function(
+    return whole + function(
         "unpack_edge",
         "const unsigned (&words)[word_registers], float (&scores)[1]",
         [f"scores[0] = {edge if kernel.ragged else '-lane_infinity()'};"],
@@ -114,12 +114,12 @@ def mask(kernel: SoftmaxKernel) -> str:
         "unsigned rank,\n    unsigned (&words)[word_registers]"
     )
     if kernel.mask_modes is None:
-        return _function("mask_words", parameters, [])
+        return function("mask_words", parameters, [])
     tile = kernel.tile
     head = " + span.head" if kernel.ragged else ""
     lines = [
-        *_mask_row(kernel.mask_modes),
-        f"const unsigned char* const flags = given.mask + at"
+        *mask_row(kernel.mask_modes, "row < given.rows ? row : 0"),
+        f"const unsigned char* const flags = given.mask + mask_at"
         f"{' + span.head * given.mask_column_stride' if head else ''};",
         *_named(kernel),
     ]
@@ -134,11 +134,11 @@ def mask(kernel: SoftmaxKernel) -> str:
     if kernel.ragged:
         lines += [
             "const unsigned char* const edge_flag =",
-            "    given.mask + at + span.edge_column * given.mask_column_stride;",
+            "    given.mask + mask_at + span.edge_column * given.mask_column_stride;",
             f"if (!load_flag(edge_flag, span.edge{_in_first(kernel)})) "
             f"words[{kernel.words - 1}] = masked_word;",
         ]
-    return _function("mask_words", parameters, lines)
+    return function("mask_words", parameters, lines)
 
 
 def store(kernel: SoftmaxKernel) -> str:
@@ -172,9 +172,9 @@ def store(kernel: SoftmaxKernel) -> str:
         else:
             lines += vectors
     return (
-        _function("store_edge", "const Span& span, float weight", edge)
+        function("store_edge", "const Span& span, float weight", edge)
         + "\n"
-        + _function("store_span", parameters, lines)
+        + function("store_span", parameters, lines)
     )
 
 
@@ -189,7 +189,7 @@ def store_log_sum_exp(kernel: SoftmaxKernel) -> str:
             "    given.lse[row] = result[0];",
             "}",
         ]
-    return _function(
+    return function(
         "store_log_sum_exp",
         "const Arguments& given, unsigned long long row, unsigned thread, unsigned rank,\n"
         "    const float (&maximum)[1], const float (&sum)[1]",
@@ -217,13 +217,13 @@ def _in_first(kernel: SoftmaxKernel) -> str:
     return " && span.first == 0" if kernel.form == "stream" else ""
 
 
-def _mask_row(modes: int) -> list[str]:
-    """The offset of a row: its digits in the modes, the innermost first."""
-    lines = ["unsigned long long rest = row < given.rows ? row : 0, at = 0;"]
+def mask_row(modes: int, row: str) -> list[str]:
+    """`mask_at`, the offset of a row's mask: its digits in the modes, the innermost first."""
+    lines = [f"unsigned long long rest = {row}, mask_at = 0;"]
     for mode in range(modes):
         last = mode == modes - 1
         digit = "rest" if last else f"rest % given.mask_extent_{mode}"
-        lines.append(f"at += ({digit}) * given.mask_stride_{mode};")
+        lines.append(f"mask_at += ({digit}) * given.mask_stride_{mode};")
         if not last:
             lines.append(f"rest /= given.mask_extent_{mode};")
     return lines
@@ -285,6 +285,13 @@ def _single_stores(kernel: SoftmaxKernel, dtype: str) -> Iterator[str]:
             )
 
 
-def _function(title: str, parameters: str, lines: list[str]) -> str:
+def function(title: str, parameters: str, lines: list[str]) -> str:
+    """A device function that returns nothing."""
     body = "".join(f"    {line}\n" for line in lines)
-    return f"{_FORCED} void {title}(\n    {parameters}) {{\n{body}}}\n"
+    return f"{FORCED} void {title}(\n    {parameters}) {{\n{body}}}\n"
+
+
+def constants(values: dict[str, int]) -> str:
+    """Constants of a kernel: enumerators, because a constant would become a global in the PTX."""
+    lines = "".join(f"    {label} = {value}u,\n" for label, value in values.items())
+    return f"enum : unsigned {{\n{lines}}};\n"

@@ -18,9 +18,9 @@ that all rows share is ((rows, 0),). A mask per query and key, shared by all hea
 >>> MaskGeometry(rows=((8, 0), (128, 512)), column_stride=1).row(3 * 128 + 5)
 2560
 
-The arguments a kernel may name in `Choice.parameters`: pointers `x`, `out`, `lse`, `mask`; integers
-`rows`, `columns`, `row_stride`, `out_row_stride`, `mask_column_stride`, and for mask mode i, counted
-from the innermost, `mask_extent_i` and `mask_stride_i`.
+The arguments a kernel may name in `Choice.parameters`: pointers `x`, `out`, `lse`, `mask`;
+integers `rows`, `columns`, `row_stride`, `out_row_stride`, `mask_column_stride`, and for mask mode
+i, counted from the innermost, `mask_extent_i` and `mask_stride_i`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class SoftmaxRequest:
     """Everything that the choice may depend on. Strides in elements, alignments in bytes.
 
     `rows` and `columns` are at least 1. `alignment` is the greatest power of two up to 16 that
-    divides the address of every row of x; `out_alignment` likewise. `out_dtype` is None when only
+    divides the address of every row of x; `out_alignment` likewise, and `start_alignment` the one
+    that divides the addresses of x and of out themselves. `out_dtype` is None when only
     the log-sum-exp is wanted. `capability` is the device's compute capability and
     `multiprocessors` how many it has.
     """
@@ -76,6 +77,7 @@ class SoftmaxRequest:
     lse: bool = False
     capability: tuple[int, int] = (9, 0)
     multiprocessors: int = 132
+    start_alignment: int = 1
 
     @property
     def wide(self) -> bool:

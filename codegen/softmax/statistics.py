@@ -20,6 +20,7 @@ from tylo.codegen.softmax_state.cuda import (
 from tylo.layouts.reduction import Reduction, reduction
 from tylo.layouts.row_tiles import row_tile
 from tylo.layouts.terms import name
+from tylo.proofs.lane_programs.exponent import Exponent
 from tylo.proofs.lane_programs.softmax_rows import share
 
 if TYPE_CHECKING:
@@ -98,3 +99,15 @@ def _finish(kernel: SoftmaxKernel) -> str:
         "    float (&weights)[values], const float (&part_maximum)[1],\n"
         f"    {_UNIT}) {{\n{body}}}\n"
     )
+
+
+def in_lanes(rows: Reduction, *, lse: bool) -> str:
+    """The functions of rows that no warp shares with another: enter, normalise, log-sum-exp."""
+    exponent = Exponent()
+    texts = [
+        update_function(rows, exponent, "softmax_update"),
+        normalize_function(rows, "softmax_normalize"),
+    ]
+    if lse:
+        texts.append(log_sum_exp_function(len(rows.groups), exponent, "log_sum_exp"))
+    return "\n".join(texts)

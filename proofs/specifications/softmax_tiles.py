@@ -128,7 +128,7 @@ class SoftmaxTile:
         row, _ = self.ownership(**self.owner(thread))
         return row
 
-    def column(self, thread: Any, repeat: int, rank: Any = 0) -> Any:
+    def column(self, thread: Any, repeat: Any, rank: Any = 0) -> Any:
         """The first column of a thread's vector number `repeat`."""
         _, column = self.ownership(**self.owner(thread, rank), repeat_column=repeat)
         return column

@@ -100,6 +100,7 @@ def plan_for(
         lse=wanted[1],
         capability=device.capability,
         multiprocessors=device.multiprocessors,
+        start_alignment=_alignment(x.address | (0 if out is None else out.address), 0),
     )
     return Plan(geometry, request, _choose(request), device, ranges=_ranges(request))
 
