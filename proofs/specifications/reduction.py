@@ -96,14 +96,9 @@ def shared_state(left: Ownership, right: Ownership, axis: int) -> Claim:
 
 
 def _value_groups(schedule: Schedule) -> Claim:
-    """Result values and positions against the inputs that number values, as one kernel loops."""
-    numbers = [label for label in ("r", "g", "value_copy") if schedule.digits(label)]
-    digits = {
-        label: digit
-        for number in numbers
-        for label, digit in schedule.split(number, name(number)).items()
-    }
-    owner = schedule.owner(**digits)
+    """Results and positions, by their digits, against the inputs that number values."""
+    numbers = ("r", "g", "value_copy")
+    owner, digit = schedule.owner(), _digit_of_input(schedule)
     inputs = [each for each in schedule.ownership.values if each.size != 1]
     return bijection(
         name="value_groups",
@@ -111,10 +106,10 @@ def _value_groups(schedule: Schedule) -> Claim:
         statement="Results and the positions in their groups correspond one to one with the values "
         "of a thread, up to copies.",
         parameters=_sizes(schedule.ownership),
-        source=[(number, schedule.size(number)) for number in numbers],
+        source=[(each.name, each.size) for each in schedule.digits(*numbers)],
         target=[(each.name, each.size) for each in inputs],
         forward={each.name: owner[each.name] for each in inputs},
-        inverse={number: schedule.number(number, _digit_of_input(schedule)) for number in numbers},
+        inverse={each.name: digit(each) for each in schedule.digits(*numbers)},
     )
 
 
@@ -174,16 +169,17 @@ def _partners(schedule: Schedule, result: Ownership, masks: tuple[int, ...]) -> 
     def conjuncts() -> Iterator[Conjunct]:
         for bit, mask in enumerate(masks):
             partner = lane ^ mask
-            yield Conjunct(f"mask {mask} stays among the lanes", "<", partner, lanes)
+            where = f"round {bit}, mask {mask}"
+            yield Conjunct(f"{where}: among the lanes", "<", partner, lanes)
             for label, turned in (("row_lane", 0), ("lane_copy", 0), ("rank", 1 << bit)):
                 if schedule.digits(label):
                     yield Conjunct(
-                        f"mask {mask}: {label}",
+                        f"{where}: {label}",
                         "=",
                         number(label, partner),
                         number(label, lane) ^ turned,
                     )
-            yield from _equal(f"mask {mask}: row", result(lane=partner), result(lane=lane))
+            yield from _equal(f"{where}: row", result(lane=partner), result(lane=lane))
 
     return Claim(
         name="partners",
