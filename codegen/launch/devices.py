@@ -47,9 +47,15 @@ class DeviceState:
 
 
 @cache
+def found_driver() -> Any:
+    """The driver module, looked for and initialised once."""
+    return initialised_driver()
+
+
+@cache
 def device_state(ordinal: int) -> DeviceState:
     """The device of that ordinal; LaunchError when there is no driver or no such device."""
-    driver = initialised_driver()
+    driver = found_driver()
     count = int(checked(driver, "cuDeviceGetCount"))
     if not 0 <= ordinal < count:
         raise LaunchError(
@@ -91,7 +97,7 @@ def current(device: DeviceState) -> Iterator[None]:
 
 def pointer_device(address: int) -> int:
     """The ordinal of the device that holds the memory at `address`; the driver knows."""
-    driver = initialised_driver()
+    driver = found_driver()
     code = driver.CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
     error, ordinal = driver.cuPointerGetAttribute(code, address)
     if int(error) != 0 or int(ordinal) < 0:

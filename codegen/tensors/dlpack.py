@@ -86,9 +86,8 @@ class Managed:
         self._deleter = DELETER(deleter) if deleter else None
 
     def __del__(self) -> None:
-        deleter, self._deleter = self._deleter, None
-        if deleter is not None:
-            deleter(self._address)
+        if self._deleter is not None:
+            self._deleter(self._address)
 
 
 def from_dlpack(value: Any, stream: int, *, name: str, device: int | None = None) -> Tensor:

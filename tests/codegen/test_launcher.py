@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from fake_cuda import OTHER_CONTEXT, PRIMARY, FakeDriver, stand_in
-from tylo.codegen.launch import devices
+from fake_cuda import OTHER_CONTEXT, PRIMARY, FakeDriver, installed, stand_in
 from tylo.codegen.launch.choice import Choice, Parameter
 from tylo.codegen.launch.devices import DeviceState, device_state
 from tylo.codegen.launch.launcher import launcher
@@ -21,11 +20,8 @@ CONSTANTS = {"columns": -3, "scale": 0.5, "rows": 2**40, "unused": 1}
 
 @pytest.fixture
 def driver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeDriver:
-    made = FakeDriver("QiQfq")
-    devices.device_state.cache_clear()
-    monkeypatch.setattr(devices, "initialised_driver", lambda: made)
     monkeypatch.setenv("TYLO_CACHE_DIR", str(tmp_path))
-    return made
+    return installed(FakeDriver("QiQfq"), monkeypatch)
 
 
 @pytest.fixture

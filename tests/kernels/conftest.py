@@ -10,19 +10,15 @@ from typing import Any
 import pytest
 
 import fake_torch
-from fake_cuda import Chooser, FakeDriver
-from tylo.codegen.launch import devices
+from fake_cuda import Chooser, FakeDriver, installed
 from tylo.codegen.launch.choice import Choice
 
 
 @pytest.fixture
 def driver(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> FakeDriver:
-    made = FakeDriver("QQQQqq")
-    monkeypatch.setattr(devices, "initialised_driver", lambda: made)
     monkeypatch.setenv("TYLO_CACHE_DIR", str(_cache(tmp_path_factory)))
-    devices.device_state.cache_clear()
     importlib.import_module("tylo.kernels.softmax")._plans.clear()
-    return made
+    return installed(FakeDriver("QQQQqq"), monkeypatch)
 
 
 def _cache(factory: pytest.TempPathFactory) -> Path:

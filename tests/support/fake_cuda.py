@@ -15,6 +15,9 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from tylo.codegen.launch import devices
 from tylo.codegen.launch.choice import Choice, Parameter
 from tylo.codegen.softmax.request import SoftmaxRequest
 
@@ -180,6 +183,14 @@ class FakeDriver:
             assert place % size == 0
             read.append(struct.unpack(code, ctypes.string_at(place, size))[0])
         return tuple(read)
+
+
+def installed(driver: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
+    """`driver` in place of the real one, and nothing left of an earlier one."""
+    monkeypatch.setattr(devices, "initialised_driver", lambda: driver)
+    devices.found_driver.cache_clear()
+    devices.device_state.cache_clear()
+    return driver
 
 
 @dataclass(frozen=True)

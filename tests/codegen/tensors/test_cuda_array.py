@@ -6,18 +6,14 @@ from typing import Any
 
 import pytest
 
-from fake_cuda import OTHER_CONTEXT, PRIMARY, Array, FakeDriver
-from tylo.codegen.launch import devices
+from fake_cuda import OTHER_CONTEXT, PRIMARY, Array, FakeDriver, installed
 from tylo.codegen.tensors import view
 from tylo.layouts.errors import LaunchError
 
 
 @pytest.fixture
 def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
-    made = FakeDriver(current=OTHER_CONTEXT)
-    devices.device_state.cache_clear()
-    monkeypatch.setattr(devices, "initialised_driver", lambda: made)
-    return made
+    return installed(FakeDriver(current=OTHER_CONTEXT), monkeypatch)
 
 
 def test_the_dictionary_is_read_and_the_driver_asked_for_the_device(driver: FakeDriver) -> None:

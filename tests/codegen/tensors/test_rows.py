@@ -33,6 +33,7 @@ def test_modes_give_the_offset_of_every_row(shape: tuple[int, ...], data: Any) -
     ]
     assert by_mode == by_index
     assert len(by_index) == count(shape, order)
+    assert modes == ((1, 0),) or all(extent > 1 for extent, _ in modes)
     for one, other in itertools.pairwise(modes):
         assert one[1] != other[0] * other[1]
 
