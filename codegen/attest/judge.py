@@ -62,15 +62,15 @@ def judge(atom: Atom, observed: Observed) -> TableAttestation:
     lefts, rights = memory_matrices(dtype)
     wide_b, wide = _two_atoms(b), _two_atoms(c)
     checks = [
-        _compared("one-hot products", _predicted_products(a, b, c), observed.products),
-        _compared("one-hot accumulators", numpy.eye(LANES * c[0].shape[1]), observed.added),
-        _compared("A from row-major memory", 16 * a[0] + a[1], observed.left),
-        _compared("B from row-major memory", 16 * wide_b[0] + wide_b[1], observed.right),
+        compared("one-hot products", _predicted_products(a, b, c), observed.products),
+        compared("one-hot accumulators", numpy.eye(LANES * c[0].shape[1]), observed.added),
+        compared("A from row-major memory", 16 * a[0] + a[1], observed.left),
+        compared("B from row-major memory", 16 * wide_b[0] + wide_b[1], observed.right),
     ]
     left, right = (oracle.widened(each[1:], dtype) for each in (lefts, rights))
     for case, label in enumerate(("rows of D", "columns of D", "product of D")):
         product = left[case] @ right[case]
-        checks.append(_compared(label, product[wide[0], wide[1]], observed.results[case]))
+        checks.append(compared(label, product[wide[0], wide[1]], observed.results[case]))
     return TableAttestation(
         atom=atom.name,
         probes=observed.products.shape[0] * observed.products.shape[1] + len(observed.added),
@@ -105,7 +105,8 @@ def _predicted_products(a: tuple[Array, ...], b: tuple[Array, ...], c: tuple[Arr
     return predicted
 
 
-def _compared(check: str, predicted: Array, found: Array) -> Judged:
+def compared(check: str, predicted: Array, found: Array) -> Judged:
+    """One check: what a device returned against what a table predicts, element by element."""
     import numpy
 
     predicted = predicted.reshape(found.shape)
