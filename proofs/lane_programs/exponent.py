@@ -48,7 +48,7 @@ class Exponent:
     base: Base = "e"
 
     def __post_init__(self) -> None:
-        if isinstance(self.base, bool) or self.base not in _LOGARITHMS:
+        if type(self.base) not in (str, int) or self.base not in _LOGARITHMS:
             raise GenerationError(f"base {self.base!r}", hint='use "e" or 2')
         if isinstance(self.scale, bool | str):
             raise GenerationError(f"scale {self.scale!r} is no number", hint="give a float")

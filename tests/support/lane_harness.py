@@ -12,6 +12,7 @@ from tylo.proofs.lane_programs.program import LaneProgram
 from tylo.proofs.ptx.machine.launch import Report, Unwritten, launch
 
 C_TYPES = {"f32": "float", "bool": "unsigned char", "b32": "unsigned"}
+LOCAL = {**C_TYPES, "bool": "bool"}
 NUMPY = {"f32": numpy.float32, "bool": numpy.uint8, "b32": numpy.uint32}
 
 
@@ -33,7 +34,7 @@ def kernel_text(program: LaneProgram, function: str | None = None) -> str:
     for name, (kind, count) in further.items():
         parameters.append(f"{C_TYPES[kind]}* out_{name}")
         if name not in known:
-            before.append(f"{C_TYPES[kind]} {name}[{count}];")
+            before.append(f"{LOCAL[kind]} {name}[{count}];")
         after.append(
             f"for (int i = 0; i < {count}; ++i) out_{name}[thread * {count} + i] = {name}[i];"
         )
