@@ -55,6 +55,7 @@ class FewKernel:
         values = tile.vector * tile.repeats
         sizes = {
             "threads": tile.threads,
+            "resident": 1,
             "columns_of_row": tile.columns,
             "block_elements": tile.block_rows * tile.columns,
             "values": values,

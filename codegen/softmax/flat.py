@@ -61,6 +61,7 @@ class FlatKernel:
         rows = reduction(row_tile(vector=tile.each, lanes=tile.lanes), 1)
         sizes = {
             "threads": tile.threads,
+            "resident": 1,
             "vector": tile.vector,
             "values": tile.each,
             "passes": tile.passes,

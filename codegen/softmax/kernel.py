@@ -7,12 +7,14 @@
 >>> [each.name for each in kernel.parameters]
 ['x', 'out', 'rows', 'columns', 'row_stride', 'out_row_stride']
 
-`form` is ``"rows"`` (a row is held in registers, and read once) or ``"stream"`` (any width; read
-twice where probabilities are wanted). A `ragged` kernel takes rows that begin or end anywhere; an
-exact one whole aligned vectors. A `held` kernel keeps the weights between the two halves of its
-work, and one that does not keeps the words of its input, which take half the registers for 16-bit
-elements. `mask_modes` is how many modes the rows of a mask have, None for no mask. Indices of
-columns are 32 bits wide, or 64 in a `wide` kernel; rows and everything in bytes are always 64.
+`form` is ``"rows"`` (a row is held in registers, and read once), ``"stream"`` (any width; read
+twice where probabilities are wanted) or ``"three_pass"`` (any width, a loop of single columns, for
+comparison). A `ragged` kernel takes rows that begin or end anywhere; an exact one whole aligned
+vectors. A `held` kernel keeps the weights between the two halves of its work, and one that does not
+keeps the words of its input, which take half the registers for 16-bit elements. `mask_modes` is how
+many modes the rows of a mask have, None for no mask. Indices of columns are 32 bits wide, or 64 in
+a `wide` kernel; rows and everything in bytes are always 64. At least `resident` blocks are to fit
+on a multiprocessor, which bounds the registers of a thread.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from tylo.layouts.errors import GenerationError
 from tylo.proofs.lane_programs.exponent import Exponent
 from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
 
-Form = Literal["rows", "stream"]
+Form = Literal["rows", "stream", "three_pass"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class SoftmaxKernel:
     mask_modes: int | None = None
     lse: bool = False
     wide: bool = False
+    resident: int = 1
     exponent: Exponent = Exponent()  # noqa: RUF009 - frozen
     entry: str = ENTRY
 
@@ -54,6 +57,8 @@ class SoftmaxKernel:
             raise GenerationError(
                 "a softmax kernel without a result", hint="ask for probabilities or log-sum-exp"
             )
+        if self.form == "three_pass" and self.tile.parts > 1:
+            raise GenerationError("three passes over several warps", hint="give a row one warp")
         if self.ragged and self.tile.row_threads < 2 * self.tile.vector:
             raise GenerationError(
                 f"{self.tile.row_threads} threads for rows that begin anywhere in a vector of "
@@ -64,7 +69,7 @@ class SoftmaxKernel:
     @property
     def chunk(self) -> int:
         """Vectors whose values a lane holds as float32 at a time."""
-        if self.held or self.form == "stream":
+        if self.held or self.form != "rows":
             return self.tile.repeats
         return 1
 
@@ -160,6 +165,7 @@ class SoftmaxKernel:
             f"typedef unsigned{' long long' if self.wide else ''} column_t;\n\n"
             "enum : unsigned {\n"
             f"    threads = {tile.threads},\n"
+            f"    resident = {self.resident},\n"
             f"    vector = {tile.vector},\n"
             f"    values = {self.values},\n"
             f"    word_registers = {self.words},\n"

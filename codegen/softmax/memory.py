@@ -204,7 +204,7 @@ def _columns(kernel: SoftmaxKernel, *, chunked: bool = False) -> Iterator[tuple[
 
 
 def _named(kernel: SoftmaxKernel, *, chunked: bool = False) -> list[str]:
-    first = "span.first + " if kernel.form == "stream" else ""
+    first = "span.first + " if kernel.form != "rows" else ""
     before = name("chunk") * kernel.chunk if chunked and kernel.chunked else 0
     return [
         f"const column_t {label} = "
@@ -214,7 +214,7 @@ def _named(kernel: SoftmaxKernel, *, chunked: bool = False) -> list[str]:
 
 
 def _in_first(kernel: SoftmaxKernel) -> str:
-    return " && span.first == 0" if kernel.form == "stream" else ""
+    return " && span.first == 0" if kernel.form != "rows" else ""
 
 
 def mask_row(modes: int, row: str) -> list[str]:

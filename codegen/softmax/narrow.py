@@ -7,7 +7,7 @@ is found by counting: accesses, shuffles and arithmetic, in instruction slots of
 >>> flat_tile(33, "f32")
 FlatTile(vector=4, rows=64, lanes=4, each=9, threads=256, beside=True)
 >>> bank_steps(FlatTile(4, 64, 4, 9, 256), 33, 4), bank_steps(FlatTile(4, 64, 4, 9, 256), 32, 4)
-(9, 36)
+(15, 72)
 """
 
 from __future__ import annotations

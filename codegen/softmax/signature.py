@@ -1,7 +1,7 @@
 """Parameters of the softmax kernels: their order, their types, and the entry that takes them.
 
 >>> print(entry("tylo_softmax", parameters(out=True, lse=False, mask_modes=None)))
-extern "C" __global__ void __launch_bounds__(threads)
+extern "C" __global__ void __launch_bounds__(threads, resident)
 tylo_softmax(
     const Element* x,
     Result* out,
@@ -70,7 +70,7 @@ def entry(title: str, given: Sequence[Parameter], cluster: int = 1) -> str:
     names = ", ".join(each.name for each in given)
     dimensions = f"__cluster_dims__({cluster}, 1, 1) " if cluster > 1 else ""
     return (
-        f'extern "C" __global__ void {dimensions}__launch_bounds__(threads)\n{title}(\n'
+        f'extern "C" __global__ void {dimensions}__launch_bounds__(threads, resident)\n{title}(\n'
         f"    {listed}) {{\n"
         f"    const Arguments given = {{{names}}};\n    softmax_kernel(given);\n}}\n"
     )

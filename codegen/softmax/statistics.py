@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tylo.codegen.lane_programs.cuda_reading import device_function
 from tylo.codegen.printing import expression
+from tylo.codegen.reductions import cuda_function as reduced
 from tylo.codegen.softmax_state.cuda import (
     log_sum_exp_function,
     merge_lanes_function,
@@ -21,7 +22,7 @@ from tylo.layouts.reduction import Reduction, reduction
 from tylo.layouts.row_tiles import row_tile
 from tylo.layouts.terms import name
 from tylo.proofs.lane_programs.exponent import Exponent
-from tylo.proofs.lane_programs.softmax_rows import share
+from tylo.proofs.lane_programs.softmax_rows import add_weights, raise_maximum, share
 
 if TYPE_CHECKING:
     from tylo.codegen.softmax.kernel import SoftmaxKernel
@@ -48,11 +49,22 @@ def across_lanes(kernel: SoftmaxKernel) -> Reduction:
 def functions(kernel: SoftmaxKernel) -> str:
     """Every state function that the kernel's skeleton calls."""
     exponent = kernel.exponent
-    if kernel.by_lane:
+    if kernel.form == "three_pass":
+        lanes = across_lanes(kernel)
+        texts = [
+            device_function(raise_maximum(kernel.values), "raise_maximum"),
+            device_function(add_weights(kernel.values, exponent), "add_weights"),
+            reduced(lanes, "maximum", "row_maximum"),
+            reduced(lanes, "sum", "row_sum"),
+            probabilities_function(in_lane(kernel), exponent, "softmax_probabilities"),
+        ]
+    elif kernel.by_lane:
         held = in_lane(kernel)
-        lanes = merge_lanes_function(across_lanes(kernel), exponent, "merge_lanes")
-        texts = [update_function(held, exponent, "softmax_update"), lanes]
-        texts.append(probabilities_function(held, exponent, "softmax_probabilities"))
+        texts = [
+            update_function(held, exponent, "softmax_update"),
+            merge_lanes_function(across_lanes(kernel), exponent, "merge_lanes"),
+            probabilities_function(held, exponent, "softmax_probabilities"),
+        ]
     else:
         texts = [update_function(in_warp(kernel), exponent, "softmax_update"), _finish(kernel)]
     if kernel.chunked:

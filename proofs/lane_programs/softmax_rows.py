@@ -12,11 +12,17 @@ part in which nothing was kept has weights 0 and the factor ex2(-inf) = 0; a row
 
 >>> [each.name for each in share(2, Exponent()).inputs]
 ['weights', 'part_maximum', 'maximum', 'sum']
+
+A kernel that reads a row once more for its sum has the maximum before: `raise_maximum` and
+`add_weights` take the steps of the online update apart. From the empty state, all chunks together,
+they are that update: the old maximum is -inf, so that nothing is rescaled.
 """
 
 from __future__ import annotations
 
+from tylo.proofs.lane_programs.combine import combine
 from tylo.proofs.lane_programs.exponent import Exponent
+from tylo.proofs.lane_programs.expression import operation
 from tylo.proofs.lane_programs.program import Array, LaneProgram
 from tylo.proofs.lane_programs.softmax import inverse, reference, weight
 
@@ -31,4 +37,31 @@ def share(values: int, exponent: Exponent) -> LaneProgram:
         "Weights under a part's own maximum become probabilities of the whole row.",
         inputs=(weights, part, maximum, total),
         outputs={"weights": tuple(each * factor for each in weights.registers())},
+    )
+
+
+def raise_maximum(values: int) -> LaneProgram:
+    """The maximum of the scores that a lane has seen; NaN where one was."""
+    scores, maximum = Array("scores", "f32", values), Array("maximum", "f32", 1)
+    (old,) = maximum.registers()
+    return LaneProgram(
+        "The greatest score so far.",
+        inputs=(scores, maximum),
+        outputs={
+            "maximum": (operation("maximum", old, combine("maximum", scores.registers(), ())),)
+        },
+    )
+
+
+def add_weights(values: int, exponent: Exponent) -> LaneProgram:
+    """The sum of a lane's weights so far, under a maximum that is known already."""
+    scores = Array("scores", "f32", values)
+    maximum, total = Array("maximum", "f32", 1), Array("sum", "f32", 1)
+    under = reference(maximum.registers()[0])
+    weights = [weight(each, under, exponent) for each in scores.registers()]
+    (old,) = total.registers()
+    return LaneProgram(
+        "The sum of weights so far, under a maximum that is known already.",
+        inputs=(scores, maximum, total),
+        outputs={"sum": (old + combine("add", weights, ()),)},
     )

@@ -1,0 +1,378 @@
+"""Softmax beside its peers on one GPU: `python benchmarks/softmax.py [--out FILE] [--quick]`.
+
+Everything runs in one process on the same tensors, which are rotated so that no input is in a cache:
+512 MiB each. A time is the median of three runs of a few milliseconds between device events. Before
+it counts, each result is compared with torch's over the whole tensor, and the output is poisoned.
+Rates count each input element read once and each output element written once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+POWERS = [1 << power for power in range(19)]
+ODD = [3, 17, 33, 65, 127, 129, 257, 1025, 4097, 10007, 32003, 50257, 65537, 128256, 151936, 200003]
+STREAMED = [1024, 4096, 16384, 131072]
+SIZE = {"f32": 4, "bf16": 2, "f16": 2}
+BYTES = 512 << 20
+SETS = 2
+
+
+def rows_of(dtype: str, columns: int) -> int:
+    """As many rows as fill a tensor."""
+    return max(1, BYTES // SIZE[dtype] // columns)
+
+
+def request(dtype: str, columns: int, *, out: bool = True, lse: bool = False) -> Any:
+    """What is asked of the chooser."""
+    from tylo.codegen.softmax import SoftmaxRequest
+
+    pitch = columns * SIZE[dtype] | 16
+    return SoftmaxRequest(
+        rows=rows_of(dtype, columns),
+        columns=columns,
+        dtype=dtype,
+        out_dtype=dtype if out else None,
+        row_stride=columns,
+        out_row_stride=columns,
+        alignment=pitch & -pitch,
+        out_alignment=pitch & -pitch,
+        lse=lse,
+        start_alignment=16,
+    )
+
+
+def compared_kernels(dtype: str, columns: int) -> Iterator[tuple[str, Any]]:
+    """The kernels of the comparison: streaming, full-row registers, three passes."""
+    from tylo.codegen.softmax.choose import chosen
+    from tylo.codegen.softmax.kernel import SoftmaxKernel
+    from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
+
+    asked = request(dtype, columns)
+
+    def of(label: str, form: Any, tile: SoftmaxTile, **more: Any) -> tuple[str, Any]:
+        return label, chosen(SoftmaxKernel(tile, dtype, dtype, form, **more), asked, label)
+
+    yield of("streaming, warp a row", "stream", SoftmaxTile(4, 32, 1, 1, 4))
+    yield of("streaming, block a row", "stream", SoftmaxTile(4, 32, 32, 1))
+    yield of("three passes, warp a row", "three_pass", SoftmaxTile(1, 32, 1, 1, 4))
+
+
+def branching(source: str) -> str:
+    """A streaming kernel with branches and a full-precision exponential in its element operations.
+
+    What the skeleton calls has the same names and parameters; only the bodies differ.
+    """
+    replaced = {
+        "softmax_update": """    for (unsigned value = 0; value < values; ++value) {
+        if (scores[value] > maximum[0]) {
+            sum[0] = sum[0] * expf(maximum[0] - scores[value]) + 1.0f;
+            maximum[0] = scores[value];
+        } else if (scores[value] > -lane_infinity()) {
+            sum[0] += expf(scores[value] - maximum[0]);
+        }
+    }
+""",
+        "softmax_probabilities": """    for (unsigned value = 0; value < values; ++value) {
+        if (scores[value] > -lane_infinity()) {
+            probabilities[value] = expf(scores[value] - maximum[0]) / sum[0];
+        } else {
+            probabilities[value] = 0.0f;
+        }
+    }
+""",
+    }
+    for name, body in replaced.items():
+        start = source.index("{\n", source.index(f"void {name}(")) + 2
+        source = source[:start] + body + source[source.index("}\n", start) :]
+    return source
+
+
+class Timer:
+    """Medians of a few milliseconds each, over functions that are called in rotation."""
+
+    def __init__(self, torch: Any) -> None:
+        self.torch = torch
+
+    def __call__(self, calls: Sequence[Callable[[], Any]], milliseconds: float = 4.0) -> float:
+        """Milliseconds of one call."""
+        self._run(calls, 1)
+        once = self._run(calls, 1)
+        rounds = max(2, min(40, round(milliseconds / max(once * len(calls), 1e-3))))
+        return statistics.median(self._run(calls, rounds) for _ in range(3))
+
+    def _run(self, calls: Sequence[Callable[[], Any]], rounds: int) -> float:
+        first, last = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
+        first.record()
+        for _ in range(rounds):
+            for call in calls:
+                call()
+        last.record()
+        self.torch.cuda.synchronize()
+        return float(first.elapsed_time(last)) / (rounds * len(calls))
+
+
+class Bench:
+    """Tensors, a stream, and rates in TB/s."""
+
+    def __init__(self) -> None:
+        import torch
+
+        from softmax_peers import DTYPES, library_peers
+        from tylo.codegen.launch.devices import device_state
+
+        self.torch, self.dtypes, self.peers = torch, DTYPES, library_peers()
+        self.device = device_state(0)
+        self.stream = torch.cuda.current_stream().cuda_stream
+        self.timer = Timer(torch)
+        torch.manual_seed(0)
+        self.buffers = [
+            torch.empty(BYTES, dtype=torch.uint8, device="cuda") for _ in range(2 * SETS)
+        ]
+        self.lse = torch.empty(1 << 28, dtype=torch.float32, device="cuda")
+        self.dtype = ""
+        self.wrong: list[str] = []
+
+    def fill(self, dtype: str) -> None:
+        """Random scores of that type in every input."""
+        self.dtype = dtype
+        for buffer in self.buffers[:SETS]:
+            view = buffer.view(self.dtypes[dtype])
+            view.copy_(self.torch.randn(view.numel(), device="cuda") * 3)
+
+    def pairs(self, columns: int) -> list[tuple[Any, Any]]:
+        """(input, output) of each set, as rows of so many columns."""
+        rows = rows_of(self.dtype, columns)
+        views = [each.view(self.dtypes[self.dtype]) for each in self.buffers]
+        shaped = [each[: rows * columns].view(rows, columns) for each in views]
+        return list(zip(shaped[:SETS], shaped[SETS:], strict=True))
+
+    def rate(self, columns: int, milliseconds: float, passes: int = 2) -> float:
+        """TB/s of `passes` times the tensor."""
+        return (
+            passes * rows_of(self.dtype, columns) * columns * SIZE[self.dtype] / milliseconds / 1e9
+        )
+
+    def copy(self) -> float:
+        pairs = self.pairs(1024)
+        return self.rate(1024, self.timer([lambda x=x, y=y: y.copy_(x) for x, y in pairs]))
+
+    def read(self) -> float:
+        pairs = [(x.view(-1), y) for x, y in self.pairs(1024)]
+        return self.rate(1024, self.timer([lambda x=x: x.max() for x, _ in pairs]), 1)
+
+    def calls(self, choice: Any, columns: int, pairs: Any) -> list[Callable[[], Any]]:
+        from tylo.codegen.launch.launcher import launcher
+
+        constants = {
+            "rows": rows_of(self.dtype, columns),
+            "columns": columns,
+            "row_stride": columns,
+            "out_row_stride": columns,
+        }
+        go = launcher(choice, self.device, constants, pointers=("x", "out", "lse"))
+        lse = self.lse.data_ptr()
+        return [
+            lambda x=x.data_ptr(), y=y.data_ptr(): go((x, y, lse), self.stream) for x, y in pairs
+        ]
+
+    def own(self, choice: Any, columns: int) -> float:
+        """Check a kernel over a whole tensor, then time it."""
+        pairs = self.pairs(columns)
+        x, y = pairs[-1]
+        calls = self.calls(choice, columns, pairs)
+        y.view(self.torch.uint8).fill_(0xFF)
+        calls[-1]()
+        self.require_close(choice.reason, y, self.torch.softmax(x, -1))
+        return self.rate(columns, self.timer(calls))
+
+    def require_close(self, what: str, found: Any, expected: Any) -> None:
+        limit = 2e-2 if self.dtype != "f32" else 1e-4
+        worst = 0.0
+        for part, wanted in zip(found.split(1 << 14), expected.split(1 << 14), strict=True):
+            error = (part.float() - wanted.float()).abs() / (wanted.float() + 1e-6)
+            worst = max(worst, float(error.max()))
+            if not worst < limit:
+                self.wrong.append(f"{what}: {worst}")
+                raise AssertionError(f"{what}: {worst}")
+
+    def peer(self, run: Any, columns: int) -> float:
+        pairs = self.pairs(columns)
+        return self.rate(columns, self.timer([lambda x=x, y=y: run(x, y) for x, y in pairs]))
+
+    def best_peers(self, columns: int) -> dict[str, float]:
+        """The rate of each peer; of Triton's configurations the fastest."""
+        from softmax_peers import triton_peers
+
+        found: dict[str, float] = {}
+        every = [*self.peers.items(), *(("Triton", run) for _, run in triton_peers(columns))]
+        for name, run in every:
+            try:
+                found[name] = max(found.get(name, 0.0), self.peer(run, columns))
+            except Exception as error:
+                print(f"  {name} {self.dtype} {columns}: {str(error)[:90]}")
+        return found
+
+    def logsumexp(self, choice: Any, columns: int) -> dict[str, float]:
+        """Log-sum-exp alone: Tylo, torch, Triton; each input read once."""
+        from softmax_peers import triton_lse
+
+        pairs, torch = self.pairs(columns), self.torch
+        rows = rows_of(self.dtype, columns)
+        calls = self.calls(choice, columns, pairs)
+        self.lse.fill_(float("nan"))
+        calls[-1]()
+        wanted = torch.logsumexp(pairs[-1][0].float(), -1)
+        error = float((self.lse[:rows] - wanted).abs().max())
+        if not error < 1e-4:
+            self.wrong.append(f"log-sum-exp {choice.reason}: {error}")
+        ways: dict[str, Any] = {
+            "Tylo": calls,
+            "torch": [lambda x=x: torch.logsumexp(x, -1) for x, _ in pairs],
+            "Triton": [lambda x=x: triton_lse(x, self.lse) for x, _ in pairs],
+        }
+        found = {}
+        for name, each in ways.items():
+            try:
+                found[name] = self.rate(columns, self.timer(each), 1)
+            except Exception as error_:
+                print(f"  {name} log-sum-exp {columns}: {str(error_)[:90]}")
+        return found
+
+
+def prepared(widths: Sequence[int], workers: int) -> None:
+    """Compile Tylo's kernels and the peers, many at a time, into their caches."""
+    jobs = [
+        (dtype, rows_of(dtype, columns), columns) for dtype in ("f32", "bf16") for columns in widths
+    ]
+    jobs.sort(key=lambda job: job[2] * 7919 % 101)
+    script = str(Path(__file__).with_name("softmax_peers.py"))
+    share = max(1, workers // 2)
+    running = [
+        subprocess.Popen([sys.executable, script, json.dumps(jobs[start::share])])
+        for start in range(share)
+    ]
+    with ProcessPoolExecutor(share) as pool:
+        list(pool.map(_compile, jobs, chunksize=2))
+    for each in running:
+        each.wait()
+
+
+def _compile(job: tuple[str, int, int]) -> None:
+    from tylo.codegen.cache import compile_cached
+    from tylo.codegen.softmax import choose
+
+    dtype, _, columns = job
+    choices = [
+        choose(request(dtype, columns)),
+        choose(request(dtype, columns, out=False, lse=True)),
+    ]
+    for choice in choices:
+        kernel = choice.kernel
+        compile_cached(kernel.source(), choice.architecture, kernels=[kernel.entry])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", default="")
+    parser.add_argument("--quick", action="store_true", help="a few widths only")
+    parser.add_argument("--workers", type=int, default=14)
+    given = parser.parse_args()
+    widths = [1, 17, 1024, 50257] if given.quick else POWERS + ODD
+    begun = time.time()
+    prepared(widths, given.workers)
+    print(f"prepared in {time.time() - begun:.0f} s", flush=True)
+    bench = Bench()
+    results: dict[str, Any] = {
+        "softmax": {},
+        "logsumexp": {},
+        "compared": {},
+        "copy": {},
+        "read": {},
+    }
+    for dtype in ("f32", "bf16"):
+        bench.fill(dtype)
+        results["copy"][dtype], results["read"][dtype] = bench.copy(), bench.read()
+        print(f"{dtype}: copy {results['copy'][dtype]:.2f}, read {results['read'][dtype]:.2f} TB/s")
+        run_widths(bench, widths, results, given.out)
+        run_compared(bench, results)
+    ratios = [each["ratio"] for each in results["softmax"].values()]
+    mean = math.exp(statistics.fmean(math.log(each) for each in ratios))
+    results |= {"geometric_mean": mean, "least": min(ratios), "wrong": bench.wrong}
+    print(f"geometric mean {mean:.3f}, least {min(ratios):.3f}, wrong: {bench.wrong}")
+    _write(given.out, results)
+
+
+def run_widths(bench: Bench, widths: Sequence[int], results: dict[str, Any], out: str) -> None:
+    from tylo.codegen.softmax import choose
+
+    for columns in widths:
+        choice = choose(request(bench.dtype, columns))
+        own = bench.own(choice, columns)
+        peers = bench.best_peers(columns)
+        name = max(peers, key=lambda each: peers[each])
+        ratio = own / peers[name]
+        results["softmax"][f"{bench.dtype} {columns}"] = {
+            "Tylo": own,
+            "peers": peers,
+            "ratio": ratio,
+            "reason": choice.reason,
+        }
+        lse = bench.logsumexp(choose(request(bench.dtype, columns, out=False, lse=True)), columns)
+        results["logsumexp"][f"{bench.dtype} {columns}"] = lse
+        print(
+            f"{bench.dtype:4} {columns:6} Tylo {own:.2f} = {own / results['copy'][bench.dtype]:.2f} of "
+            f"copy, {name} {peers[name]:.2f}, ratio {ratio:.2f} | log-sum-exp "
+            + ", ".join(f"{key} {value:.2f}" for key, value in lse.items()),
+            flush=True,
+        )
+        _write(out, results)
+
+
+def run_compared(bench: Bench, results: dict[str, Any]) -> None:
+    from dataclasses import replace
+
+    from tylo.codegen.softmax import choose
+
+    for columns in STREAMED:
+        found = {
+            "full rows in registers": bench.own(choose(request(bench.dtype, columns)), columns)
+        }
+        for label, choice in compared_kernels(bench.dtype, columns):
+            found[label] = bench.own(choice, columns)
+            if choice.kernel.form == "stream":
+                text = Text(branching(choice.kernel.source()), choice.kernel.entry)
+                found[f"{label}, branches and expf"] = bench.own(
+                    replace(choice, kernel=text), columns
+                )
+        results["compared"][f"{bench.dtype} {columns}"] = found
+        print(bench.dtype, columns, {key: round(value, 2) for key, value in found.items()})
+
+
+class Text:
+    """A kernel that is only text."""
+
+    def __init__(self, text: str, entry: str) -> None:
+        self.text, self.entry = text, entry
+
+    def source(self) -> str:
+        return self.text
+
+
+def _write(path: str, results: dict[str, Any]) -> None:
+    if path:
+        Path(path).write_text(json.dumps(results, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
