@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from fake_cuda import OTHER_CONTEXT, PRIMARY, FakeDriver, installed, stand_in
+from tylo.codegen.launch import parameters
 from tylo.codegen.launch.choice import Choice, Parameter
 from tylo.codegen.launch.devices import DeviceState, device_state
 from tylo.codegen.launch.launcher import launcher
@@ -177,6 +178,8 @@ def test_a_device_that_does_not_exist_is_refused(driver: FakeDriver) -> None:
 
 def test_threads_never_share_a_block_of_parameters(driver: FakeDriver, device: DeviceState) -> None:
     go = ready(stand_in(*MIXED), device)
+    # One block of parameters lies ready, which four threads want at once.
+    go((0, 0, 0), 0)
     gate = threading.Barrier(4)
     launched = driver.cuLaunchKernel
 
@@ -193,9 +196,29 @@ def test_threads_never_share_a_block_of_parameters(driver: FakeDriver, device: D
         thread.start()
     for thread in threads:
         thread.join(timeout=60)
-    assert len(driver.launches) == 100
+    assert len(driver.launches) == 101
     assert all(each.values[0] == each.stream for each in driver.launches)
     assert all(each.values[2] == 10 * each.stream for each in driver.launches)
+
+
+def test_a_block_of_parameters_is_used_again(
+    driver: FakeDriver, device: DeviceState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    whole = parameters.Block
+
+    def counted(*arguments: Any) -> Any:
+        made.append(arguments)
+        return whole(*arguments)
+
+    monkeypatch.setattr(parameters, "Block", counted)
+    go = ready(stand_in(*MIXED), device)
+    for _ in range(3):
+        go((1, 2, 3), 0)
+    driver.failing = "launch"
+    with pytest.raises(LaunchError):
+        go((1, 2, 3), 0)
+    assert (len(made), len(driver.launches)) == (1, 4)
 
 
 def test_the_driver_bindings_take_what_is_passed() -> None:

@@ -10,7 +10,7 @@ import pytest
 import fake_torch
 import tylo
 from fake_cuda import PRIMARY, Array, Chooser, Exporter, FakeDriver
-from fake_torch import Tensor
+from fake_torch import Device, Tensor
 from tylo.codegen.launch.choice import PARAMETER_CODES
 from tylo.codegen.softmax.request import MaskGeometry
 from tylo.layouts.errors import LaunchError
@@ -46,6 +46,45 @@ def test_the_second_call_asks_nobody(torch: Any, chooser: Chooser, driver: FakeD
     softmax(Tensor((4, 8), address=0x40000104))
     assert [each.alignment for each in chooser.requests] == [16, 4]
     assert driver.libraries == 1
+
+
+@pytest.mark.parametrize(
+    ("changed", "asked"),
+    [
+        ({"strides": (16, 1)}, "row_stride"),
+        ({"dtype": "torch.float16"}, "dtype"),
+        ({"address": 0x40000004}, "alignment"),
+    ],
+)
+def test_a_plan_is_not_taken_for_another_geometry(
+    changed: dict[str, Any], asked: str, torch: Any, chooser: Chooser, driver: FakeDriver
+) -> None:
+    softmax(Tensor((4, 8)), out=Tensor((4, 8), address=0x60000000))
+    softmax(Tensor((4, 8), **changed), out=Tensor((4, 8), address=0x60000000))
+    first, second = (getattr(request, asked) for request in chooser.requests)
+    assert first != second
+
+
+def test_a_plan_is_not_taken_for_another_device(
+    torch: Any, chooser: Chooser, driver: FakeDriver
+) -> None:
+    for index in (0, 1):
+        softmax(Tensor((4, 8), device=Device("cuda", index)))
+    for index in (0, 1):
+        softmax(Exporter(ordinal=index), out=Exporter(ordinal=index, address=0x80000000))
+    assert [launch.context for launch in driver.launches] == [PRIMARY, PRIMARY + 1] * 2
+
+
+@pytest.mark.parametrize(
+    "changed", [{"requires_grad": True}, {"negative": True}, {"layout": "sparse_csr"}]
+)
+def test_a_plan_does_not_let_through_what_is_refused(
+    changed: dict[str, Any], torch: Any, driver: FakeDriver
+) -> None:
+    softmax(Tensor((4, 8)))
+    with pytest.raises(LaunchError):
+        softmax(Tensor((4, 8), **changed))
+    assert len(driver.launches) == 1
 
 
 def test_plans_are_not_collected_without_end(
