@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-EXACT_BEYOND = 2.0**20
+EXACT_BEYOND = 2.0**12
 """Where |c * maximum| is larger, the kernel subtracts before it scales."""
 
 CAUSAL = (None, "top_left", "bottom_right")

@@ -278,7 +278,7 @@ def _consumer(group: int, turns: bool) -> Program:
             Wait("k_full", "k"),
             Multiply("scores", ("q", "k")),
             Await(0),
-            Compute("first weights"),
+            Compute("weights"),
             Arrive("k_empty", "k"),
             Advance("k"),
             Compute("pack"),
@@ -305,6 +305,5 @@ def _consumer(group: int, turns: bool) -> Program:
             Wait("v_full", "v"),
             Multiply("values", ("v",)),
             *release_values,
-            Compute("store"),
         ),
     )

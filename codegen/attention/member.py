@@ -1,0 +1,152 @@
+"""One member of the attention family: what is fixed when its kernel is generated.
+
+Depth, element type, how many groups of 64 query rows share a block, how many keys a step takes,
+how many stages K and V have. Lengths, heads, batch, strides, scale, causal offset and mask are
+arguments of the kernel. The worked kernel is the smallest of the family with everything in it:
+
+>>> WORKED
+Member(depth=64, dtype='bf16', groups=2, keys=64, stages=4, mask=False, output='', residents=1, \
+turns=True)
+>>> WORKED.threads, WORKED.shared_bytes, WORKED.registers
+(384, 99472, (24, 240))
+
+Each shared-memory tile is a `SharedTile` under the 128-byte swizzle, each at a multiple of 1024
+bytes, the barriers behind them:
+
+>>> print(WORKED.place("k"), WORKED.tile("k").layout())
+16384 Sw<3,4,3>@8 o 0 o (64,(64,1)):(128,(2,8192))
+>>> [(each.name, WORKED.barrier_place(each.name)) for each in WORKED.schedule.barriers][:3]
+[('q_full', 98304), ('q_empty', 98312), ('k_full', 98320)]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tylo.layouts.atoms import Atom, atom
+from tylo.layouts.errors import GenerationError
+from tylo.layouts.shared import SharedTile
+from tylo.proofs.pipelines.schedule import Schedule, attention_schedule
+
+GROUP_ROWS, GROUP_THREADS = 64, 128
+SWIZZLE = 128
+ALIGNMENT = 1024  # the swizzle's repeat; dynamic shared memory itself starts anywhere
+SHARED_LIMIT = 232448  # bytes that one block may have on compute capability 9.0
+MULTIPROCESSOR_SHARED = 233472
+BLOCK_RESERVE = 1024  # taken by the system for each resident block
+BARRIER_BYTES = 8
+
+DEPTHS = (64, 128)
+DTYPES = ("bf16", "f16")
+
+# (producer, consumer) registers per thread after the roles have parted, by groups and residents.
+# What is given up and taken sums to no more than the block was launched with.
+_REGISTERS = {(1, 1): (56, 240), (1, 2): (40, 216), (2, 1): (24, 240), (3, 1): (32, 160)}
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """See the module. `output` is the element type of `out`, the operands' own if empty.
+
+    `residents` is how many blocks a multiprocessor holds, `turns` whether the groups start their
+    products in turn. Raises `GenerationError` for what has no kernel.
+    """
+
+    depth: int
+    dtype: str
+    groups: int
+    keys: int
+    stages: int
+    mask: bool = False
+    output: str = ""
+    residents: int = 1
+    turns: bool = True
+
+    def __post_init__(self) -> None:
+        for what, value, allowed in (
+            ("depth", self.depth, DEPTHS),
+            ("dtype", self.dtype, DTYPES),
+            ("output", self.output, ("", "f32")),
+            ("keys", self.keys, tuple(range(16, 257, 16))),
+            ("stages", self.stages, tuple(range(1, 9))),
+            ("(groups, residents)", (self.groups, self.residents), tuple(_REGISTERS)),
+        ):
+            if value not in allowed:
+                raise GenerationError(
+                    f"no attention kernel has {what} {value!r}",
+                    hint=f"use one of {', '.join(map(str, allowed))}",
+                    witness=value,
+                )
+        limit = min(SHARED_LIMIT, MULTIPROCESSOR_SHARED // self.residents - BLOCK_RESERVE)
+        if self.shared_bytes > limit:
+            raise GenerationError(
+                f"{self.stages} stages of {self.keys} keys at depth {self.depth} take "
+                f"{self.shared_bytes} bytes of shared memory, {limit} are there",
+                hint="take fewer stages or fewer keys",
+                witness=self.shared_bytes,
+            )
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block: the consumer groups, and the producer's."""
+        return (self.groups + 1) * GROUP_THREADS
+
+    @property
+    def rows(self) -> int:
+        """Query rows of a block."""
+        return self.groups * GROUP_ROWS
+
+    @property
+    def registers(self) -> tuple[int, int]:
+        """Registers per thread of the producer and of a consumer."""
+        return _REGISTERS[self.groups, self.residents]
+
+    @property
+    def schedule(self) -> Schedule:
+        """Who waits for what."""
+        return attention_schedule(self.groups, self.stages, self.turns)
+
+    @property
+    def scores(self) -> Atom:
+        """The product Q K^T of 64 rows and a step of keys."""
+        return atom(f"wgmma.m64n{self.keys}k16.{self.dtype}")
+
+    @property
+    def values(self) -> Atom:
+        """The product of 16 keys' weights and values."""
+        return atom(f"wgmma.m64n{self.depth}k16.{self.dtype}")
+
+    def tile(self, name: str) -> SharedTile:
+        """The tile of ``q``, ``k``, ``v`` or ``out``; q and out are those of one group."""
+        rows = {"q": GROUP_ROWS, "k": self.keys, "v": self.keys, "out": GROUP_ROWS}[name]
+        return SharedTile(rows, self.depth, element_bytes=2, swizzle=SWIZZLE)
+
+    def copies(self, name: str) -> int:
+        """How many such tiles lie one after the other: one per group, or one per stage."""
+        return {"q": self.groups, "k": self.stages, "v": self.stages, "out": self.groups}[name]
+
+    def place(self, name: str) -> int:
+        """Where the first of them starts, in bytes from the aligned base."""
+        start = 0
+        for each in ("q", "k", "v", "out"):
+            if each == name:
+                return start
+            start += self.tile(each).bytes * self.copies(each)
+        return start
+
+    def barrier_place(self, name: str) -> int:
+        """Where a barrier's first slot lies."""
+        start = self.place("barriers")
+        for each in self.schedule.barriers:
+            if each.name == name:
+                return start
+            start += BARRIER_BYTES * self.schedule.ring(each.ring).slots
+        return start
+
+    @property
+    def shared_bytes(self) -> int:
+        """Dynamic shared memory, with what aligning its start may cost."""
+        return ALIGNMENT + self.barrier_place("end")
+
+
+WORKED = Member(depth=64, dtype="bf16", groups=2, keys=64, stages=4)

@@ -1,0 +1,143 @@
+// Attention forward: one warp copies, the groups of four warps after it multiply. Sections between
+// the roles' braces are printed from the schedule; everything about lanes from layouts.
+extern "C" __global__ void __launch_bounds__(threads, residents)
+attention(
+    const __grid_constant__ TensorMap q_map, const __grid_constant__ TensorMap k_map,
+    const __grid_constant__ TensorMap v_map, const __grid_constant__ TensorMap out_map,
+    const __grid_constant__ Arguments given) {
+    extern __shared__ unsigned char memory[];
+    const unsigned base = (shared_address(memory) + alignment - 1u) & ~(alignment - 1u);
+    PLACES
+    const Thread who = thread_of(threadIdx.x);
+    const unsigned group = __shfl_sync(0xffffffffu, who.group, 0);
+    if (threadIdx.x == 0u) {
+        BARRIERS
+        publish_barriers();
+    }
+    __syncthreads();
+
+    if (group == groups) {
+        fewer_registers<producer_registers>();
+        if (who.warp == 0u && elected()) {
+            Ring q = {0u, 0u}, k = {0u, 0u}, v = {0u, 0u};
+            for (int round = 0;; ++round) {
+                const int item = item_number(given, round);
+                if (item >= given.items) break;
+                const Work work = work_of<rows, step>(given, item);
+                if (work.tiles == 0) continue;
+                int k_row = (work.tiles - 1) * step, v_row = k_row;
+                const auto copy_q = [&](const Ring& ring) { COPY_Q };
+                const auto copy_k = [&](const Ring& ring) { COPY_K };
+                const auto copy_v = [&](const Ring& ring) { COPY_V };
+                PRODUCER_FIRST
+                for (int tile = work.tiles - 2; tile >= 0; --tile) {
+                    PRODUCER_FURTHER
+                }
+                PRODUCER_LAST
+            }
+        }
+    } else {
+        more_registers<consumer_registers>();
+        float scores[score_values], numerator[output_values];
+        unsigned weights[weight_words];
+        float maximum[row_values], sum[row_values];
+        const unsigned q_word = q_tiles / 16u + group * q_tile_words + q_descriptor;
+        const unsigned k_word = k_tiles / 16u + k_descriptor;
+        const unsigned v_word = v_tiles / 16u + v_descriptor;
+        const unsigned out_tile = out_tiles + group * out_tile_bytes;
+        Ring q = {0u, 0u}, k = {0u, 0u}, v = {0u, 0u};
+        const unsigned own_turn = first_turn + group;
+        const unsigned next_turn = first_turn + (group + 1u == groups ? 0u : group + 1u);
+        CONSUMER_BEGIN
+        for (int round = 0;; ++round) {
+            const int item = item_number(given, round);
+            if (item >= given.items) break;
+            const Work work = work_of<rows, step>(given, item);
+            const int first_row = work.first_row + static_cast<int>(group * group_rows);
+            int row[row_values], end[row_values];
+            owned_rows(who, row);
+#pragma unroll
+            for (int r = 0; r < row_values; ++r) {
+                row[r] += first_row;
+                end[r] = min(given.keys, row[r] + given.diagonal + 1);
+                maximum[r] = -infinity();
+                sum[r] = 0.0f;
+            }
+#pragma unroll
+            for (int i = 0; i < output_values; ++i) numerator[i] = 0.0f;
+            // Tiles below this number are whole for every row of the group.
+            const int whole = max(0, min(given.keys, first_row + given.diagonal + 1)) / step;
+            MASK_ROWS
+            int tile = work.tiles - 1;
+            float rescale[row_values];
+            bool moved = false;
+            unsigned after_weights = 0u;
+
+            const auto multiply_scores = [&](const Ring& of_q, const Ring& of_k) {
+                settle(scores);
+                begin_products();
+                scores_product(scores, q_word + of_q.slot, k_word + of_k.slot * k_tile_words);
+                commit_products();
+                settle(scores);
+            };
+            const auto multiply_values = [&](const Ring& of_v) {
+                settle(weights);
+                settle(numerator);
+                begin_products();
+                values_product(numerator, weights, v_word + of_v.slot * v_tile_words);
+                commit_products();
+                settle(numerator);
+                settle(weights);
+            };
+            const auto compute_weights = [&]() {
+                if (given.factor != 1.0f) {
+#pragma unroll
+                    for (int i = 0; i < score_values; ++i) scores[i] *= given.factor;
+                }
+                DROP_KEYS
+                float highest[row_values];
+                row_maximum(scores, highest);
+                bool follow[row_values];
+                moved = false;
+#pragma unroll
+                for (int r = 0; r < row_values; ++r) {
+                    // A NaN moves the maximum, so that it is not lost.
+                    follow[r] = !(highest[r] <= maximum[r] + given.lag);
+                    moved = moved || follow[r];
+                }
+                moved = __any_sync(0xffffffffu, moved);
+                if (moved) follow_maximum(given.unit, highest, follow, maximum, sum, rescale);
+                weigh(given.unit, maximum, scores, sum);
+                after_weights = __float_as_uint(total_of(sum)) & given.zero;
+            };
+            const auto compute_pack = [&]() { pack_weights(scores, weights); };
+            const auto compute_rescale = [&]() {
+                if (moved) scale_rows(rescale, numerator);
+            };
+
+            if (work.tiles != 0) {
+                CONSUMER_FIRST
+#pragma unroll 1
+                for (--tile; tile >= 0; --tile) {
+                    CONSUMER_FURTHER
+                }
+                CONSUMER_LAST
+            }
+            sum_lanes(sum);
+            float inverse[row_values];
+#pragma unroll
+            for (int r = 0; r < row_values; ++r) {
+                inverse[r] = sum[r] == 0.0f ? 0.0f : __frcp_rn(sum[r]);
+                if (given.lse != nullptr && owns_row(who) && row[r] < given.queries) {
+                    const long long head = static_cast<long long>(work.batch) * given.heads
+                        + work.head;
+                    given.lse[head * given.queries + row[r]]
+                        = log_sum_exp(given.unit, given.scale, maximum[r], sum[r]);
+                }
+            }
+            scale_rows(inverse, numerator);
+            STORE
+        }
+        STORE_END
+    }
+}
