@@ -223,7 +223,8 @@ class Effect:
 
     The entry takes the buffers as pointers, in order, and then the `parameters`; or all of them in
     the order of `arguments`, their names. `preconditions` between the sizes and ``blocks`` are
-    assumed, such as ``Less(columns, stride + 1)``, or a grid large enough for all rows.
+    assumed, such as ``Less(columns, stride + 1)``, or a grid large enough for all rows. The launch
+    gives the kernel `shared_bytes` of dynamic shared memory.
     """
 
     entry: str
@@ -234,6 +235,7 @@ class Effect:
     parameters: tuple[Parameter, ...] = ()
     preconditions: tuple[Less, ...] = ()
     arguments: tuple[str, ...] = ()
+    shared_bytes: int = 0
 
     def __post_init__(self) -> None:
         if not 1 <= self.threads <= BLOCK_LIMIT:

@@ -31,6 +31,7 @@ any address, in 32 or 64 bits, violates an address or bounds obligation.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,18 +40,19 @@ from functools import cached_property
 from tylo.layouts.terms import Integer, show
 from tylo.layouts.terms import evaluate as evaluate_term
 from tylo.layouts.terms import name as named
-from tylo.proofs.effects import Buffer, Effect, Less, buffer_bytes
+from tylo.proofs.effects import Buffer, Effect, Less, Store, buffer_bytes
 from tylo.proofs.ptx.bitvector import Expression, evaluate
 from tylo.proofs.ptx.contract import sample, step_share, written_once
 from tylo.proofs.ptx.coverage import written_as_said
 from tylo.proofs.ptx.integers import integer_script
 from tylo.proofs.ptx.parser import parse
 from tylo.proofs.ptx.parts import part_obligations
-from tylo.proofs.ptx.paths import Path, walk
+from tylo.proofs.ptx.paths import walk
 from tylo.proofs.ptx.scene import Scene, build, parameters, special_registers
+from tylo.proofs.ptx.shared_memory import races
 from tylo.proofs.ptx.smtlib import script
-from tylo.proofs.ptx.surroundings import require_module
-from tylo.proofs.ptx.symbolic import Access, Machine
+from tylo.proofs.ptx.surroundings import require_module, shared_variables
+from tylo.proofs.ptx.symbolic import Access, Machine, Record
 
 _SAMPLE_THREADS = 16
 _SAMPLE_PLACES = ((0, 0), (5, 0), (1, 2))  # block and step
@@ -123,24 +125,26 @@ def obligations(ptx_text: str, effect: Effect, architecture: str | None = None) 
 
     With an `architecture`, the PTX must be for exactly that one.
     """
-    entry = require_module(parse(ptx_text), effect, architecture)
+    module = parse(ptx_text)
+    entry = require_module(module, effect, architecture)
     scene = build(effect)
     machine = Machine(
-        scene.domain,
+        scene,
         entry,
         parameters(scene, entry),
         special_registers(scene),
+        shared_variables(module, entry),
         scene.domain.constant(1, 1),
+        Record(),
     )
-    paths, facts = walk(scene, machine)
+    walk(machine)
+    record = machine.record
     result = list(_contract(scene))
-    for path in paths:
-        result += _performed(scene, path, entry.line)
-    accesses = dict.fromkeys(access for path in paths for access in path.accesses)
-    loads = [access for access in accesses if access.value is None]
+    result += _performed(scene, record.accesses, entry.line)
+    loads = [access for access in record.accesses if access.value is None]
     for position, (access, buffer) in enumerate(zip(loads, _sources(scene, loads), strict=True)):
         result += _inside(scene, access, f"load {position}", buffer)
-    for each in dict.fromkeys(each for path in paths for each in path.unspecified):
+    for each in record.unspecified:
         at = each.instruction
         result.append(
             Obligation(
@@ -153,33 +157,60 @@ def obligations(ptx_text: str, effect: Effect, architecture: str | None = None) 
                 "operands for which it does",
             )
         )
-    for fact in facts:
+    for fact in (*record.facts, *races(machine)):
         at = fact.instruction
         result.append(
             Obligation(fact.label, at.line, at.text, scene, fact.violation, fact.found, fact.wanted)
         )
-    # What several paths share is said once.
+    # What is said twice is said once; what folds to false needs no solver, but is counted.
     return list({(o.label, o.line, o.violation): o for o in result}.values())
 
 
-def _performed(scene: Scene, path: Path, line: int) -> Iterator[Obligation]:
-    """What one path's stores must do, and the stores that it must not leave out."""
-    stores = [access for access in path.accesses if access.value is not None]
+def _performed(scene: Scene, accesses: Sequence[Access], line: int) -> Iterator[Obligation]:
+    """What the stores must do, and the stores that must not be left out or made twice."""
+    stores = [access for access in accesses if access.value is not None]
     pairing = _pair(scene, stores)
     domain = scene.domain
-    for index, store in enumerate(scene.effect.stores):
-        if index not in pairing.values():
-            yield Obligation(
-                f"store {index}: address",
-                line,
-                f".entry {scene.effect.entry}",
-                scene,
-                domain.bit_and(path.guard, scene.performed(store), 1),
-                f"a path with {len(stores)} stores, none of them this",
-                scene.address(store.buffer, store.offset),
-            )
     for position, access in enumerate(stores):
         yield from _store(scene, access, pairing.get(position))
+    for index, store in enumerate(scene.effect.stores):
+        made = [
+            (access, _guard(scene, access, store))
+            for position, access in enumerate(stores)
+            if pairing.get(position) == index
+        ]
+        missing = scene.performed(store)
+        for _, guard in made:
+            missing = domain.bit_and(missing, scene.negate(guard), 1)
+        if missing.value != 0:
+            yield Obligation(
+                f"store {index}: address",
+                made[0][0].instruction.line if made else line,
+                made[0][0].instruction.text if made else f".entry {scene.effect.entry}",
+                scene,
+                missing,
+                f"threads with {len(stores)} stores or fewer, none of them this",
+                scene.address(store.buffer, store.offset),
+            )
+        for (first, guard), (second, other) in itertools.combinations(made, 2):
+            yield Obligation(
+                f"store {index}: once",
+                second.instruction.line,
+                second.instruction.text,
+                scene,
+                domain.bit_and(guard, other, 1),
+                f"line {first.instruction.line} makes it too",
+                "made once",
+            )
+
+
+def _guard(scene: Scene, access: Access, store: Store) -> Expression:
+    """Where an access is performed, with a step: what stands in no loop is done in step zero."""
+    if access.looped or (store.repeat == 1 and not access.looped):
+        return access.guard
+    first = scene.domain.constant(0, scene.step.width)
+    zero = scene.domain.equal(scene.step, first, scene.step.width)
+    return scene.domain.bit_and(access.guard, zero, 1)
 
 
 def _pair(scene: Scene, stores: Sequence[Access]) -> dict[int, int]:
@@ -189,14 +220,19 @@ def _pair(scene: Scene, stores: Sequence[Access]) -> dict[int, int]:
     agree: Counter[tuple[int, int]] = Counter()
     for point in _sample(scene):
         values = evaluate(roots + wanted, point)
-        goals = {address: index for index, address in enumerate(values[len(roots) :])}
+        goals: dict[int, list[int]] = {}
+        for index, address in enumerate(values[len(roots) :]):
+            goals.setdefault(address, []).append(index)
         for position, address in enumerate(values[: len(roots)]):
-            if address in goals:
-                agree[position, goals[address]] += 1
+            for index in goals.get(address, []):
+                agree[position, index] += 1
     pairing: dict[int, int] = {}
     for (position, index), _ in agree.most_common():
         if position not in pairing and index not in pairing.values():
             pairing[position] = index
+    # Several instructions may make one store, each under a condition of its own.
+    for (position, index), _ in agree.most_common():
+        pairing.setdefault(position, index)
     # What agrees nowhere is paired in order, so that a report can say what was expected.
     rest = [index for index in range(len(wanted)) if index not in pairing.values()]
     for position in range(len(roots)):
@@ -301,21 +337,23 @@ def _store(scene: Scene, access: Access, index: int | None) -> Iterator[Obligati
     wanted = scene.address(store.buffer, store.offset)
     elsewhere = domain.bit_and(access.guard, scene.differ(access.address, wanted), 1)
     yield Obligation(f"{label}: address", *where, elsewhere, access.address, wanted)
-    if store.where:
+    if access.looped or store.repeat != 1 or store.where:
+        meant = scene.performed(store)
+        if store.repeat == 1 and access.looped:
+            first = domain.constant(0, scene.step.width)
+            meant = domain.bit_and(meant, domain.equal(scene.step, first, scene.step.width), 1)
+        guard = _guard(scene, access, store)
+        conditions = [Less(named("step"), store.repeat), *store.where]
         yield Obligation(
             f"{label}: where",
             *where,
-            domain.bit_and(access.guard, scene.negate(scene.performed(store)), 1),
+            domain.bit_and(guard, scene.negate(meant), 1),
             "performed",
-            f"performed only where {' and '.join(map(str, store.where))}",
+            f"performed only where {' and '.join(map(str, conditions))}",
         )
-    if access.steps is not None or store.repeat != 1:
-        made = access.steps or domain.constant(1, 64)
-        other = domain.bit_and(access.guard, scene.differ(made, scene.value(store.repeat)), 1)
-        yield Obligation(f"{label}: repeat", *where, other, "other steps", f"{store.repeat} steps")
     yield from _inside(scene, access, label, scene.effect.buffer(store.buffer))
-    for name, violation, found, meant in part_obligations(scene, access, store):
-        yield Obligation(f"{label}: {name}", *where, violation, found, meant)
+    for name, violation, found, goal in part_obligations(scene, access, store):
+        yield Obligation(f"{label}: {name}", *where, violation, found, goal)
 
 
 def _inside(

@@ -6,7 +6,7 @@ zero. Base addresses are a variable times their alignment.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,10 +15,12 @@ from tylo.layouts.terms import name as named
 from tylo.proofs.effects import Buffer, Effect, Less, Store
 from tylo.proofs.ptx.bitvector import BitVectors, Expression, order
 from tylo.proofs.ptx.contract import expression, extent, sample, sizes
-from tylo.proofs.ptx.program import Entry
+from tylo.proofs.ptx.program import Entry, Variable
 from tylo.proofs.ptx.samples import samples
 
 _Values: TypeAlias = Mapping[str, int]
+_SHARED_BITS = 24
+_SHARED_STEP = 1 << 19  # farther than any shared variable reaches
 _BASE_STEP = 44  # sample bases lie 2^44 bytes apart, farther than any buffer reaches
 
 
@@ -37,6 +39,10 @@ class Scene:
     sizes: dict[str, Expression]
     bases: dict[str, Expression]
     assumed: dict[str, tuple[Expression, ...]]
+    # Variables made on the way, by their number; what carried values are made of; shared variables.
+    made: dict[str, Expression]
+    sources: dict[str, tuple[Expression, ...]]
+    shared: dict[str, tuple[Variable, Expression]]
 
     def value(self, term: Integer) -> Expression:
         """A term of the contract in 64 bits."""
@@ -87,26 +93,86 @@ class Scene:
         """Whether two values of one width differ."""
         return self.negate(self.domain.equal(left, right, left.width))
 
+    def private(self, name: str, width: int) -> Expression:
+        """A new variable that each thread has its own of."""
+        variable = self.domain.variable(f"{name}.{len(self.made)}", width)
+        self.made[str(variable.attribute)] = variable
+        return variable
+
+    def decision(self, condition: Expression) -> Expression:
+        """A condition; if it depends on memory, a variable that stands for it."""
+        if not condition.opaque:
+            return condition
+        name = f"choice.{condition.serial}"
+        return self.made.setdefault(name, self.domain.variable(name, 1))
+
+    def carried(self, name: str, step: Expression, width: int) -> Expression:
+        """A value that a loop carries from step to step, of which nothing is known."""
+        return self.domain.function(name, [self.thread, step], width)
+
+    def at_thread(self, roots: Sequence[Expression], thread: Expression) -> list[Expression]:
+        """The expressions as another thread of the block has them."""
+        values = {str(self.thread.attribute): thread}
+        if self.thread.operator != "variable":
+            return list(roots)
+        for name in sorted(set().union(*(variables_of(root) for root in roots))):
+            if name in self.made:
+                variable = self.made[name]
+                values[name] = self.private(name.split(".")[0], variable.width)
+        for name, variable in values.items():
+            if name in self.made and name in self.assumed:
+                facts = self.domain.substitute(self.assumed[name], values)
+                self.assumed[str(variable.attribute)] = tuple(facts)
+        return self.domain.substitute(roots, values)
+
+    def shared_base(self, variable: Variable) -> Expression:
+        """The address of a shared variable: any multiple of its alignment (32 bits)."""
+        domain = self.domain
+        if variable.name not in self.shared:
+            zeros = variable.alignment.bit_length() - 1
+            base = domain.variable(f"shared{len(self.shared)}", _SHARED_BITS - zeros)
+            parts = [domain.constant(0, zeros)] * (zeros > 0) + [base]
+            low = domain.concatenate(parts, [part.width for part in parts])
+            address = domain.extend(low, _SHARED_BITS, 32, False)
+            self.shared[variable.name] = variable, address
+        return self.shared[variable.name][1]
+
+    def shared_variable(self, address: int) -> Variable | None:
+        """The shared variable that an address at a sample point lies in."""
+        index = (address + _SHARED_STEP // 2) // _SHARED_STEP - 1
+        known = [variable for variable, _ in self.shared.values()]
+        return known[index] if 0 <= index < len(known) else None
+
+    def shared_size(self, variable: Variable) -> int:
+        """Its bytes; those of an array of unstated length are the launch's."""
+        return variable.size or self.effect.shared_bytes
+
     def assumptions(self, condition: Expression) -> list[Expression]:
         """What is assumed about the variables of a condition, and about those tied to them."""
-        used = variables_of(condition)
-        conditions = [self.holds(each) for each in self.effect.preconditions]
-        while tied := [c for c in conditions if variables_of(c) & used]:
-            used = used.union(*map(variables_of, tied))
-            conditions = [c for c in conditions if c not in tied]
+        preconditions = [self.holds(each) for each in self.effect.preconditions]
+        used: set[str] = set()
+        found = variables_of(condition)
+        while found - used:
+            new = found - used
+            used |= new
+            for name in new & self.made.keys():
+                found = found.union(*map(variables_of, self.assumed.get(name, ())))
+            found = found.union(
+                *(names for names in map(variables_of, preconditions) if names & used)
+            )
         if "blocks" in used:
             used.add("block")
         facts = [fact for name in sorted(used) for fact in self.assumed.get(name, ())]
-        return facts + [
-            c for c in map(self.holds, self.effect.preconditions) if variables_of(c) <= used
-        ]
+        return facts + [c for c in preconditions if variables_of(c) <= used]
 
     def point(
         self, thread: int, block: int, step: int = 0, least: int = 3, sizes: _Values | None = None
     ) -> dict[str, int]:
         """A value for every variable: a sample launch that contains this thread."""
         values = {"thread": thread, "block": block, "blocks": block + 1, "step": step}
-        values |= {"row": 0, "column": 0}
+        values |= {"row": 0, "column": 0} | dict.fromkeys(self.made, 0)
+        for index, (variable, _) in enumerate(self.shared.values()):
+            values[f"shared{index}"] = (index + 1) * _SHARED_STEP // variable.alignment
         known = sizes or next(
             (each for each in samples(self.effect) if each["blocks"] > block and each["blocks"]),
             sample(self.effect, least),
@@ -130,6 +196,8 @@ class Scene:
     def words(self, address: int) -> str:
         """An address at a sample point as buffer and offset."""
         found = self.place(address)
+        if found is None and address < _SHARED_STEP:
+            return f"byte {address}"
         return f"{found[0].name}{found[1]:+d}" if found else f"0x{address:x}, in no buffer"
 
 
@@ -172,7 +240,10 @@ def build(effect: Effect) -> Scene:
         size = domain.variable(f"size{index}", width)
         given[parameter.name] = size
         assumed[f"size{index}"] = _within(domain, size, parameter.minimum, parameter.maximum)
-    return Scene(effect, domain, thread, block, blocks, step, row, column, given, bases, assumed)
+    return Scene(
+        *(effect, domain, thread, block, blocks, step, row, column, given, bases, assumed),
+        *({}, {}, {}),
+    )
 
 
 def _within(domain: BitVectors, value: Expression, low: int, high: int) -> tuple[Expression, ...]:

@@ -39,14 +39,21 @@ def require_module(module: Module, effect: Effect, architecture: str | None = No
                 f"line {other.line}: a second entry {other.name!r}",
                 hint=f"a validated module holds {effect.entry!r} alone",
             )
+    variables = shared_variables(module, entry)
     for variable in (*module.variables, *entry.variables):
-        raise PtxError(
-            f"line {variable.line}: variable {variable.name} in .{variable.space}",
-            hint="the proof covers kernels that declare no variables",
-        )
+        if variable.space != "shared" or variables[variable.name] is not variable:
+            raise PtxError(
+                f"line {variable.line}: variable {variable.name} in .{variable.space}",
+                hint="the proof covers kernels that declare shared variables alone, each once",
+            )
     _check_parameters(entry, effect)
     _check_launch(entry, effect.threads)
     return entry
+
+
+def shared_variables(module: Module, entry: Entry) -> dict[str, Variable]:
+    """What the entry may mean by the name of a variable."""
+    return {variable.name: variable for variable in (*module.variables, *entry.variables)}
 
 
 def _check_parameters(entry: Entry, effect: Effect) -> None:

@@ -1,16 +1,18 @@
 """Symbolic registers: what one instruction does, for every thread and block at once.
 
 Registers hold `Expression`s over ``thread``, ``block``, ``blocks``, sizes and one base address for
-each pointer parameter. Memory accesses are recorded, with the condition under which the path at
-hand is taken. A predicated move or arithmetic instruction selects between its result and the old
-value. Where control goes is the business of `paths`.
+each pointer parameter. Memory accesses are recorded, with the condition under which they are
+performed. A predicated instruction selects between its result and the old value. Where control goes
+is the business of `paths`; what lanes and threads tell each other that of `shuffles` and
+`shared_memory`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tylo.proofs.ptx import shared_memory, shuffles
 from tylo.proofs.ptx.bitvector import BitVectors, Expression
 from tylo.proofs.ptx.opcodes import Form, OperandKind
 from tylo.proofs.ptx.opcodes.unspecified import unspecified
@@ -25,8 +27,11 @@ from tylo.proofs.ptx.program import (
     Register,
     Sink,
     Symbol,
+    Variable,
     Vector,
 )
+from tylo.proofs.ptx.scene import Scene
+from tylo.proofs.ptx.shared_memory import SharedAccess
 
 _MOST_IMMEDIATE = 255  # a truth table of three bits
 
@@ -35,8 +40,8 @@ _MOST_IMMEDIATE = 255  # a truth table of three bits
 class Access:
     """A load or a store of `bits` at `address`; `value` is what a store writes.
 
-    It is performed where `guard` is one, and once for each step below `steps` (64 bits) when it
-    stands in a loop; the guard then says that the step is one of them.
+    It is performed where `guard` is one: once, or when `looped` once for each step for which the
+    guard is one.
     """
 
     instruction: Instruction
@@ -44,7 +49,7 @@ class Access:
     bits: int
     value: Expression | None
     guard: Expression
-    steps: Expression | None
+    looped: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,58 +60,103 @@ class Unspecified:
     condition: Expression
 
 
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something that must hold of a loop, a shuffle or a barrier, stated by its violation."""
+
+    label: str
+    instruction: Instruction
+    violation: Expression
+    found: Expression | str
+    wanted: Expression | str
+
+
+@dataclass(slots=True)
+class Record:
+    """What a kernel does to memory, in the order of the text, and what must hold of it."""
+
+    accesses: list[Access] = field(default_factory=list)
+    unspecified: list[Unspecified] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+    shared: list[SharedAccess] = field(default_factory=list)
+
+    def mark(self) -> tuple[int, ...]:
+        """Where the record stands, to come back to by `rewind`."""
+        lists: tuple[list[Any], ...] = self.accesses, self.unspecified, self.facts, self.shared
+        return tuple(map(len, lists))
+
+    def rewind(self, mark: tuple[int, ...]) -> None:
+        """Forget what came after a mark."""
+        lists: tuple[list[Any], ...] = self.accesses, self.unspecified, self.facts, self.shared
+        for kept, length in zip(lists, mark, strict=True):
+            del kept[length:]
+
+
 @dataclass(slots=True)
 class Machine:
-    """The registers along one path, and what it has done to memory so far."""
+    """The registers along one path; what it does to memory goes into the `record`."""
 
-    domain: BitVectors
+    scene: Scene
     entry: Entry
     parameters: dict[str, Expression]
     special: dict[str, Expression]
+    variables: dict[str, Variable]
     guard: Expression
+    record: Record
     registers: dict[str, Expression] = field(default_factory=dict)
-    accesses: list[Access] = field(default_factory=list)
-    unspecified: list[Unspecified] = field(default_factory=list)
-    steps: Expression | None = None
+    looped: bool = False
+    # Ways that parted and have not met again: nobody may wait for a barrier there.
+    parted: bool = False
+    interval: int = 0  # barriers passed
     # Registers that a loop changes from step to step in no form that is known.
     unknown: frozenset[str] = frozenset()
 
-    def fork(self) -> Machine:
-        """A copy that goes its own way."""
-        return Machine(
-            self.domain,
-            self.entry,
-            self.parameters,
-            self.special,
-            self.guard,
-            dict(self.registers),
-            list(self.accesses),
-            list(self.unspecified),
-            self.steps,
-            self.unknown,
-        )
+    @property
+    def domain(self) -> BitVectors:
+        """The domain of all expressions."""
+        return self.scene.domain
+
+    def fork(self, condition: Expression | None = None) -> Machine:
+        """A copy that goes its own way, where a condition holds."""
+        guard = self.guard
+        if condition is not None:
+            guard = self.domain.bit_and(guard, condition, 1)
+        return replace(self, guard=guard, registers=dict(self.registers))
 
     def condition(self, instruction: Instruction) -> Expression:
         """The guard of an instruction; one where it has none."""
         if instruction.guard is None:
             return self.domain.constant(1, 1)
-        return self._scalar(instruction, instruction.guard, 1, False)
+        return self.scalar(instruction, instruction.guard, 1, False)
 
     def step(self, instruction: Instruction, form: Form) -> None:
-        """Carry out an instruction that is not control flow; memory accesses have no guard."""
+        """Carry out an instruction that is not control flow."""
+        space = form.chosen.get("space", "generic")
         match form.opcode.action:
-            case "" if form.chosen.get("space", "global") != "global":
+            case "" if space not in ("generic", "global"):
                 raise instruction.error("not in the global space")
             case "":
                 self._compute(instruction, form)
             case "parameter":
                 self._parameter(instruction, form)
-            case "load" | "store" if form.chosen.get("space") != "global":
-                raise instruction.error("not in the global space")
-            case "load":
+            case "load" if space == "global":
                 self._load(instruction, form)
-            case "store":
+            case "store" if space == "global":
                 self._store(instruction, form)
+            case "load" if space.startswith("shared"):
+                shared_memory.load(self, instruction, form)
+            case "store" if space.startswith("shared"):
+                shared_memory.store(self, instruction, form)
+            case "load" | "store":
+                raise instruction.error("not in the global space")
+            case "barrier":
+                shared_memory.barrier(self, instruction, form)
+            case "shuffle":
+                shuffles.shuffle(self, instruction, form)
+            case "vote" | "ballot" | "match" | "reduce":
+                shuffles.opaque(self, instruction, form)
+            case "warp barrier" | "fence":
+                shuffles.no_change(self, instruction, form)
             case action:
                 raise instruction.error(f"a {action}", hint="the proof does not cover it")
 
@@ -114,14 +164,14 @@ class Machine:
         assert form.opcode.semantics is not None
         pairs = list(zip(form.opcode.operands, instruction.operands, strict=True))
         sources = [
-            self._source(instruction, form, kind, operand)
+            self.source(instruction, form, kind, operand)
             for kind, operand in pairs
             if not kind.destination
         ]
         self._refuse_unspecified(instruction, form, sources)
         result = form.opcode.semantics(self.domain, form, *sources)
         ((kind, operand),) = [pair for pair in pairs if pair[0].destination]
-        self._write(instruction, form, kind, operand, result)
+        self.write(instruction, form, kind, operand, result)
 
     def _refuse_unspecified(self, instruction: Instruction, form: Form, sources: list[Any]) -> None:
         """Record where the instruction has no specified result, if there is any such place."""
@@ -136,7 +186,7 @@ class Machine:
             raise instruction.error(
                 "an operand that depends on memory, and for which the result may be unspecified"
             )
-        self.unspecified.append(Unspecified(instruction, condition))
+        self.record.unspecified.append(Unspecified(instruction, condition))
 
     def _parameter(self, instruction: Instruction, form: Form) -> None:
         kind, source = form.opcode.operands[0], instruction.operands[1]
@@ -146,20 +196,21 @@ class Machine:
         value = self.parameters[source.base.name]
         if source.offset or value.width != form.width:
             raise instruction.error("part of a parameter", hint="parameters are read whole")
-        self._write(instruction, form, kind, instruction.operands[0], value)
+        self.write(instruction, form, kind, instruction.operands[0], value)
 
-    def _address(self, instruction: Instruction, operand: Operand) -> Expression:
+    def address(self, instruction: Instruction, operand: Operand) -> Expression:
+        """The address that an operand of the global space means."""
         assert isinstance(operand, Address)
         if not isinstance(operand.base, Register):
             raise instruction.error("an address that is not a register")
-        base = self._register(instruction, operand.base, 64, False)
+        base = self.register(instruction, operand.base, 64, False)
         if base.opaque:
             raise instruction.error("an address that depends on memory")
         return self.domain.add(base, self.domain.constant(operand.offset, 64), 64)
 
     def _load(self, instruction: Instruction, form: Form) -> None:
         kind = form.opcode.operands[0]
-        address = self._address(instruction, instruction.operands[1])
+        address = self.address(instruction, instruction.operands[1])
         count = form.operand_count(kind)
         elements = [
             self.domain.load(
@@ -169,27 +220,44 @@ class Machine:
             for index in range(count or 1)
         ]
         self._record(instruction, address, form.width * len(elements), None)
-        self._write(
+        self.write(
             instruction, form, kind, instruction.operands[0], elements if count else elements[0]
         )
 
     def _store(self, instruction: Instruction, form: Form) -> None:
         kind, operand = form.opcode.operands[1], instruction.operands[1]
-        address = self._address(instruction, instruction.operands[0])
-        value = self._source(instruction, form, kind, operand)
+        address = self.address(instruction, instruction.operands[0])
+        value = self.source(instruction, form, kind, operand)
         elements = value if isinstance(value, list) else [value]
         word = self.domain.concatenate(elements, [form.width] * len(elements))
         self._record(instruction, address, word.width, word)
 
+    def fact(
+        self,
+        label: str,
+        instruction: Instruction,
+        violation: Expression,
+        found: Expression | str,
+        wanted: Expression | str,
+    ) -> None:
+        """Record something that must hold, by its violation."""
+        self.record.facts.append(Fact(label, instruction, violation, found, wanted))
+
+    def taken(self, instruction: Instruction) -> Expression:
+        """Where an instruction is performed: what depends on memory may be so or not."""
+        condition = self.scene.decision(self.condition(instruction))
+        return self.domain.bit_and(self.guard, condition, 1)
+
     def _record(
         self, instruction: Instruction, address: Expression, bits: int, value: Expression | None
     ) -> None:
-        access = Access(instruction, address, bits, value, self.guard, self.steps)
-        self.accesses.append(access)
+        access = Access(instruction, address, bits, value, self.taken(instruction), self.looped)
+        self.record.accesses.append(access)
 
-    def _source(
+    def source(
         self, instruction: Instruction, form: Form, kind: OperandKind, operand: Operand
     ) -> Any:
+        """The value of a source operand; a list for a vector."""
         if kind.mark == "immediate":
             if not isinstance(operand, Number) or operand.bits:
                 raise instruction.error(f"{kind.name} must be an integer constant")
@@ -198,27 +266,32 @@ class Machine:
             return operand.value
         width = form.operand_width(kind)
         if isinstance(operand, Vector):
-            return [self._scalar(instruction, part, width, kind.loose) for part in operand.elements]
-        return self._scalar(instruction, operand, width, kind.loose)
+            return [self.scalar(instruction, part, width, kind.loose) for part in operand.elements]
+        return self.scalar(instruction, operand, width, kind.loose)
 
-    def _scalar(
+    def scalar(
         self, instruction: Instruction, operand: Operand, width: int, loose: bool
     ) -> Expression:
+        """The value of an operand that is no vector."""
         match operand:
             case Register():
-                return self._register(instruction, operand, width, loose)
+                return self.register(instruction, operand, width, loose)
             case Negated(register):
                 if width != 1:
                     raise instruction.error("only predicates are negated")
-                value = self._register(instruction, register, width, loose)
+                value = self.register(instruction, register, width, loose)
                 return self.domain.bit_xor(value, self.domain.constant(1, 1), width)
             case Number(value, bits):
                 if (bits and bits != width) or not -(1 << (width - 1)) <= value < 1 << width:
                     raise instruction.error(f"the constant {value} does not fit {width} bits")
                 return self.domain.constant(value, width)
+            case Symbol(name) if name in self.variables and width in (32, 64):
+                return self.domain.extend(
+                    self.scene.shared_base(self.variables[name]), 32, width, False
+                )
         raise instruction.error("an operand that is neither a register nor a constant")
 
-    def _register(
+    def register(
         self, instruction: Instruction, register: Register, width: int, loose: bool
     ) -> Expression:
         value = self.special.get(register.name) or self.registers.get(register.name)
@@ -238,7 +311,7 @@ class Machine:
             raise instruction.error(f"{register.name} has {value.width} bits, {width} are read")
         return self.domain.extract(value, 0, width)
 
-    def _write(
+    def write(
         self,
         instruction: Instruction,
         form: Form,
@@ -246,6 +319,7 @@ class Machine:
         operand: Operand,
         result: Expression | list[Expression],
     ) -> None:
+        """Give a destination its value, where the instruction is performed."""
         operands = operand.elements if isinstance(operand, Vector) else (operand,)
         results = result if isinstance(result, list) else [result]
         for target, value in zip(operands, results, strict=True):
@@ -266,6 +340,6 @@ class Machine:
     def _guarded(self, instruction: Instruction, target: Register, value: Expression) -> Expression:
         if instruction.guard is None:
             return value
-        guard = self._scalar(instruction, instruction.guard, 1, False)
-        old = self._register(instruction, target, value.width, False)
+        guard = self.scalar(instruction, instruction.guard, 1, False)
+        old = self.register(instruction, target, value.width, False)
         return self.domain.select(guard, value, old, value.width)

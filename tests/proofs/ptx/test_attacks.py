@@ -157,7 +157,7 @@ REFUSED = {
     ),
     "a second entry": (VERSION, VERSION, "a second entry 'evil'"),
     "a module variable": (SIZE, SIZE + ".global .align 4 .b8 z[4];\n", "variable z in .global"),
-    "a shared variable": (LANE, ".shared .b8 z[64]; " + LANE, "variable z in .shared"),
+    "a local variable": (LANE, ".local .b8 z[64]; " + LANE, "variable z in .local"),
     "a huge variable": (LANE, ".shared .b8 z[10000000]; " + LANE, "is not between"),
     "a negative variable": (LANE, ".shared .b8 z[-4]; " + LANE, "-4 is not between"),
     "a function": (SIZE, SIZE + ".func f() { ret; }\n", "unexpected '.func'"),

@@ -138,7 +138,8 @@ def edited(ptx: str, old: str, new: str) -> str:
         ("[%rd12+12]", "[%rd12+14]", "store 3: alignment"),
         ("[%rd10+548]", "[%rd10+100000]", "load 7: bounds"),
         ("st.global.u32 \t[%rd12+12], %r4;", "", "store 3: address"),
-        ("\tret;", "\tst.global.u32 [%rd12], %r1;\n ret;", "store: address"),
+        ("\tret;", "\tst.global.u32 [%rd12], %r1;\n ret;", "store 0: once"),
+        ("\tret;", "\tst.global.u32 [%rd12+256], %r1;\n ret;", "store: address"),
         ("\tret;", "\tld.global.f32 %f1, [%rd12];\n ret;", "load 8: bounds"),
     ],
 )
@@ -183,6 +184,20 @@ def copy_effect(blocks: int = 2**26) -> Any:
     return Effect("k", 32, COPY, (Store("y", offset, (Part(32, "move", "x", offset),)),), blocks)
 
 
+def test_what_depends_on_memory_may_be_so_or_not() -> None:
+    read = "setp.eq.u32 %p1, %r5, 0;"
+    either = f"{read} mov.u32 %r6, %r5; @%p1 bra M; mov.u32 %r6, %r5; M: mov.u32 %r5, %r6;"
+    assert validate(STRAIGHT.replace("BODY", either), copy_effect()).holds
+    skipped = STRAIGHT.replace("BODY", read).replace("st.global", "@%p1 st.global")
+    (verdict,) = validate(skipped, copy_effect()).failures
+    assert verdict.obligation.label == "store 0: address"
+    wrong = f"{read} @%p1 bra M; mov.u32 %r5, 7; M:"
+    assert [
+        v.obligation.label
+        for v in validate(STRAIGHT.replace("BODY", wrong), copy_effect()).failures
+    ] == ["store 0: part 0"]
+
+
 def test_wrap_around_is_found_at_the_first_block_that_wraps() -> None:
     ptx = STRAIGHT.replace("BODY", "")
     assert validate(ptx, copy_effect(2**27)).holds
@@ -222,14 +237,13 @@ def test_predicated_arithmetic_selects() -> None:
         ("@%p1 ret;", "%p1 is read before it is written"),
         ("L: setp.lt.u32 %p1, %r1, 3; @%p1 bra L;", "a loop whose number of steps is not constant"),
         ("L: bra L;", "too many instructions to walk"),
-        ("setp.eq.u32 %p1, %r5, 0; @%p1 bra M; M:", "a condition that depends on memory"),
         ("add.u32 %r6, %r7, 1;", "%r7 is read before it is written"),
         ("add.u32 %r6, %r77, 1;", "unknown register %r77"),
         ("add.u32 %r66, %r5, 1;", "the destination is not a declared register"),
         ("add.u64 %rd6, %r5, 1;", "%r5 has 32 bits, 64 are read"),
         ("add.u32 %rd6, %r5, 1;", "%rd6 has 64 bits, 32 are written"),
         ("add.u32 %r6, %r5, 0x100000000;", "the constant 4294967296 does not fit 32 bits"),
-        ("bar.sync 0;", "`bar.sync 0`: a barrier"),
+        ("bar.sync 1;", "`bar.sync 1`: a barrier other than"),
         ("bar.red 0;", "the opcode table does not cover this instruction"),
         ("cvt.u64.u32 %rd6, %r5; ld.global.u32 %r6, [%rd6];", "an address that depends on memory"),
         ("ld.global.u32 %r6, [128];", "an address that is not a register"),

@@ -1,0 +1,285 @@
+"""Loops: walked while their condition is a constant, else cut at their head.
+
+A loop is a label and one backward branch to it. If its condition is a constant when it is tried,
+the loop is walked. Else it is cut: each register that one trip changes by a constant gets a closed
+form, start + constant * step, and the body is executed once for a symbolic ``step``. A register
+that changes in any other way, such as a running maximum, becomes a value about which nothing is
+known but what it is made of: `Scene.carried`. No address, guard or number of steps may depend on
+one. Nothing of this is trusted. These obligations say that it is right:
+
+closed form
+    After a trip from the closed forms at step, the register has its closed form at step + 1.
+first step
+    Whoever reaches the loop makes at least one step: the count is not zero.
+next step, last step
+    The branch is taken only where step + 1 is below the count, and not taken only where it is the
+    count.
+
+The count is one of the `repeat` terms of the effect: the one that agrees with the branch at sample
+points. Where threads make different numbers of steps, none agrees, and one of the terms serves as
+a limit: a step is made where the branch was taken in the step before. Then "next step" says that no
+step reaches the limit, and this says that the steps made are the first ones:
+
+earlier steps
+    Where the branch is taken in a step, it was taken in the step before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tylo.layouts.terms import show
+from tylo.proofs.ptx.bitvector import Expression, evaluate
+from tylo.proofs.ptx.program import Instruction
+from tylo.proofs.ptx.samples import launches
+from tylo.proofs.ptx.scene import Scene
+from tylo.proofs.ptx.symbolic import Fact, Machine
+
+if TYPE_CHECKING:
+    from tylo.proofs.ptx.paths import Walker
+
+
+def cut(walker: Walker, machine: Machine, first: int) -> bool:
+    """Carry the machine past the loop that starts here; false if the loop is to be walked."""
+    last = walker.flow.loops[first]
+    branch = walker.flow.body[last]
+    mark = machine.record.mark()
+    trial = machine.fork()
+    condition = _once(walker, trial, first, last)
+    machine.record.rewind(mark)
+    if condition.value is not None:
+        return False
+    if machine.looped:
+        raise branch.error(
+            "a loop of any number of steps inside another", hint="the proof covers one at a time"
+        )
+    _Cut(walker, machine, first, last, trial.registers).carry_out()
+    return True
+
+
+def _once(walker: Walker, machine: Machine, first: int, last: int) -> Expression:
+    """One trip through a body; returns the condition of going on."""
+    branch = walker.flow.body[last]
+    walker.walked.add(first)
+    guard = machine.guard
+    after = walker.run(machine, first, last)
+    walker.walked.discard(first)
+    if after is None or after.guard is not guard:
+        raise branch.error("a way out of the middle of a loop", hint="the proof does not cover it")
+    return after.condition(branch)
+
+
+class _Cut:
+    """One loop in the course of being cut."""
+
+    def __init__(
+        self,
+        walker: Walker,
+        machine: Machine,
+        first: int,
+        last: int,
+        trial: dict[str, Expression],
+    ) -> None:
+        self.walker, self.machine, self.first, self.last = walker, machine, first, last
+        self.scene = machine.scene
+        self.domain = self.scene.domain
+        self.branch: Instruction = walker.flow.body[last]
+        self.before = dict(machine.registers)
+        self.outside = machine.guard
+        before = self.before
+        self.changed = {name for name, value in trial.items() if before.get(name) is not value}
+        self.slopes = {
+            name: slope
+            for name in self.changed & before.keys()
+            if (slope := self._slope(before[name], trial[name])) is not None
+        }
+        self.wide = self.domain.extend(self.scene.step, self.scene.step.width, 64, False)
+        self.line = f"loop at line {walker.flow.body[first].line}"
+
+    def carry_out(self) -> None:
+        """State the facts, record what one symbolic step does, and leave the state at the end."""
+        scene, domain, machine = self.scene, self.domain, self.machine
+        one = domain.constant(1, 64)
+        following = domain.add(self.wide, one, 64)
+        condition = self._trip(self.wide, machine.fork(), record=False)[1]
+        if condition.opaque:
+            raise self.branch.error("a loop whose end depends on memory")
+        count = self._count(condition, following)
+        if count is not None:
+            within = domain.less(self.wide, count, 64, False)
+            end = domain.subtract(count, one, 64)
+        else:
+            within, end = self._uneven(condition, following)
+        inside = machine.fork(within)
+        registers, taken = self._trip(self.wide, inside, record=True)
+        self._facts(inside.guard, taken, count, following)
+        for name, slope_at in self._forms(following).items():
+            if name in self.slopes:
+                self._fact(
+                    f"closed form of {name}",
+                    self._and(inside.guard, scene.differ(registers[name], slope_at)),
+                    "another value",
+                    "its closed form",
+                )
+        for name in self.changed & self.before.keys() - self.slopes.keys():
+            scene.sources[self._carried(name)] = (self.before[name], registers[name])
+        machine.registers = self._trip(end, machine.fork(), record=False)[0]
+
+    def _carried(self, name: str) -> str:
+        return f"{name} carried round the {self.line}"
+
+    def _forms(self, step: Expression) -> dict[str, Expression]:
+        """The registers at the start of a step."""
+        scene, domain = self.scene, self.domain
+        forms = {n: value for n, value in self.before.items() if n not in self.changed}
+        for name in self.changed & self.before.keys():
+            start = self.before[name]
+            width = start.width
+            if name in self.slopes:
+                steps = _resized(scene, step, width)
+                moved = domain.multiply(steps, domain.constant(self.slopes[name], width), width)
+                forms[name] = domain.add(start, moved, width)
+            else:
+                forms[name] = scene.carried(self._carried(name), step, width)
+        return forms
+
+    def _trip(
+        self, step: Expression, machine: Machine, record: bool
+    ) -> tuple[dict[str, Expression], Expression]:
+        """The registers after a trip from the closed forms at a step, and whether to go on."""
+        mark = machine.record.mark()
+        machine.registers = self._forms(step)
+        machine.unknown = frozenset(self.changed)
+        machine.looped = True
+        condition = _once(self.walker, machine, self.first, self.last)
+        if not record:
+            machine.record.rewind(mark)
+        return machine.registers, condition
+
+    def _facts(
+        self,
+        inside: Expression,
+        taken: Expression,
+        count: Expression | None,
+        following: Expression,
+    ) -> None:
+        scene, domain = self.scene, self.domain
+        if taken.opaque:
+            raise self.branch.error("a loop whose end depends on memory")
+        limit = self.limit if count is None else count
+        none = domain.equal(limit, domain.constant(0, 64), 64)
+        self._fact(
+            "first step", self._and(self.outside, none), "no step is to be made", "at least one"
+        )
+        more = domain.less(following, limit, 64, False)
+        self._fact(
+            "next step",
+            self._and(self._and(inside, taken), scene.negate(more)),
+            "goes on",
+            "to end",
+        )
+        if count is None:
+            return
+        ending = self._and(self._and(inside, scene.negate(taken)), scene.differ(following, count))
+        self._fact("last step", ending, "ends", "to go on")
+
+    def _uneven(
+        self, condition: Expression, following: Expression
+    ) -> tuple[Expression, Expression]:
+        """Which steps are made where threads make different numbers of them, and the last one."""
+        scene, domain = self.scene, self.domain
+        zero = domain.constant(0, 64)
+        self.limit = self._limit(condition, following)
+
+        def before(expression: Expression, by: int) -> Expression:
+            steps = domain.subtract(self.wide, domain.constant(by, 64), 64)
+            earlier = domain.extract(steps, 0, scene.step.width)
+            return domain.substitute([expression], {"step": earlier})[0]
+
+        def made(by: int) -> Expression:
+            """Whether the step so many before this one is made, if there is such a step."""
+            at = domain.constant(by, 64)
+            first = domain.equal(self.wide, at, 64)
+            return domain.bit_or(first, before(condition, by + 1), 1)
+
+        within = self._and(domain.less(self.wide, self.limit, 64, False), made(0))
+        later = scene.negate(domain.equal(self.wide, zero, 64))
+        gap = self._and(self._and(self.outside, within), self._and(later, scene.negate(made(1))))
+        self._fact("earlier steps", gap, "a step after one that was the last", "steps in order")
+        last = scene.private("last", scene.step.width)
+        ends = self._and(within, scene.negate(condition))
+        reached = domain.substitute([ends], {"step": last})[0]
+        name = str(last.attribute)
+        scene.assumed[name] = (domain.bit_or(scene.negate(self.outside), reached, 1),)
+        return within, domain.extend(last, last.width, 64, False)
+
+    def _fact(self, label: str, violation: Expression, found: str, wanted: str) -> None:
+        fact = Fact(f"{self.line}: {label}", self.branch, violation, found, wanted)
+        self.machine.record.facts.append(fact)
+
+    def _and(self, left: Expression, right: Expression) -> Expression:
+        return self.domain.bit_and(left, right, 1)
+
+    def _slope(self, before: Expression, after: Expression) -> int | None:
+        """By how much a register changes, if that is the same at all sample points."""
+        if before.opaque or after.opaque:
+            return None
+        found = set()
+        effect = self.scene.effect
+        for thread, block in ((0, 0), (1, 0), (0, 1)):
+            if thread < effect.threads and block < effect.maximum_blocks:
+                old, new = evaluate([before, after], self.scene.point(thread, block))
+                found.add((new - old) % (1 << before.width))
+        return found.pop() if len(found) == 1 else None
+
+    def _count(self, condition: Expression, following: Expression) -> Expression | None:
+        """The repeat of the effect that the loop seems to have in all threads alike."""
+        scene = self.scene
+        if not scene.repeats():
+            raise self.branch.error(
+                "a loop whose number of steps is not constant",
+                hint="no store of the effect repeats",
+            )
+        for repeat in scene.repeats():
+            count = scene.value(repeat)
+            roots = [condition, following, count, self.outside]
+            if all(
+                end == (after < steps)
+                for end, after, steps, taken in self._samples(roots)
+                if taken and after <= steps
+            ):
+                return count
+        return None
+
+    def _limit(self, condition: Expression, following: Expression) -> Expression:
+        """A repeat of the effect that no thread's steps seem to exceed."""
+        scene = self.scene
+        for repeat in scene.repeats():
+            limit = scene.value(repeat)
+            roots = [condition, following, limit, self.outside]
+            if not any(
+                end and after == steps for end, after, steps, taken in self._samples(roots) if taken
+            ):
+                return limit
+        raise self.branch.error(
+            "the loop ends after another number of steps than any store of the effect repeats",
+            hint=f"the repeats: {[show(repeat) for repeat in scene.repeats()]}",
+        )
+
+    def _samples(self, roots: Sequence[Expression]) -> Iterator[list[int]]:
+        effect = self.scene.effect
+        for thread in sorted({0, 1, effect.threads // 2, effect.threads - 1}):
+            for least in (1, 2, 5):
+                for step in range(5):
+                    yield evaluate(list(roots), self.scene.point(thread, 0, step, least))
+            for sizes in launches(effect):
+                for step in range(min(12, 1 << self.scene.step.width)):
+                    point = self.scene.point(thread, 0, step, sizes=sizes)
+                    yield evaluate(list(roots), point)
+
+
+def _resized(scene: Scene, value: Expression, width: int) -> Expression:
+    if width >= value.width:
+        return scene.domain.extend(value, value.width, width, False)
+    return scene.domain.extract(value, 0, width)
