@@ -68,6 +68,20 @@ def exporter(*arguments: Any, **named: Any) -> Exporter:
         ),
         (Exporter(), {"out": exporter(dtype="f16", address=0x70000000)}, "out and x share memory"),
         (
+            Exporter(dtype="bf16"),
+            {"out": exporter(dtype="f16", address=0x70000000)},
+            "out and x share memory, first at 0x70000000",
+        ),
+        (
+            Exporter(),
+            {
+                "out": (exporter(), exporter((4,), address=0xA0000000)),
+                "return_lse": True,
+                "mask": exporter((8,), dtype="bool", address=0xA000000F),
+            },
+            "lse and mask share memory, first at 0xa000000f",
+        ),
+        (
             Exporter(),
             {"mask": exporter(dtype="u8"), "out": exporter()},
             "mask has elements of type",
