@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from tylo.layouts.errors import OwnershipError
 from tylo.layouts.exchange import warp_digits
 from tylo.layouts.owners import digits_at
 from tylo.layouts.ownership import Mode, Ownership
@@ -70,7 +71,7 @@ class Schedule:
         }
         for side in ("values", "threads"):
             for source in getattr(self.ownership, side):
-                numbers = _NUMBERS["values" if side == "values" else source.name]
+                numbers = _numbers(side, source.name)
                 weight: Integer = 1
                 for place, mode in enumerate(source.modes):
                     if mode.size != 1:
@@ -166,3 +167,13 @@ class Schedule:
         if replicates(mode):
             return "copy"
         return "taken" if moves(mode, self.axis) else "kept"
+
+
+def _numbers(side: str, source: str) -> Mapping[str, str]:
+    found = _NUMBERS.get("values" if side == "values" else source)
+    if found is None:
+        raise OwnershipError(
+            f"a schedule knows lanes and warps, and no threads called {source!r}",
+            hint="split them into lane (32 of them) and warp",
+        )
+    return found

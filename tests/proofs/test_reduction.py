@@ -280,6 +280,17 @@ def test_lanes_of_other_rows_share_no_state() -> None:
     assert outcome.values["row_lane"] == 1
 
 
+def test_threads_that_are_neither_lanes_nor_warps() -> None:
+    flat = Ownership.of(
+        axes={"m": 128, "n": 2},
+        values={"value": [(2, "n", 1)]},
+        threads={"thread": [(128, "m", 1)]},
+        bits=32,
+    )
+    with pytest.raises(OwnershipError, match="no threads called 'thread'"):
+        claims(flat, 1)
+
+
 @pytest.mark.parametrize(
     ("asked", "parameters", "error", "reason"),
     [
