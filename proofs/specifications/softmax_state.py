@@ -70,7 +70,7 @@ def claims(
     ]
     (weights,) = zip(*exponents(update, "weights"), strict=True)
     (rescale,) = exponents(update, "rescale")[0]
-    held = [*zip(("x0", "x1", "x2"), weights, strict=True), ("m", rescale)]
+    held = [*((f"x{value}", exponent) for value, exponent in enumerate(weights)), ("m", rescale)]
     found.append(
         _claim(
             "never_positive",
