@@ -41,7 +41,13 @@ DTYPES = ("bf16", "f16")
 
 # (producer, consumer) registers per thread after the roles have parted, by groups and residents.
 # What is given up and taken sums to no more than the block was launched with.
-_REGISTERS = {(1, 1): (56, 240), (1, 2): (40, 216), (2, 1): (24, 240), (3, 1): (32, 160)}
+_REGISTERS = {
+    (1, 1): (56, 240),
+    (1, 2): (40, 216),
+    (1, 3): (32, 128),
+    (2, 1): (24, 240),
+    (3, 1): (32, 160),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,17 @@ class Member:
                 hint="take fewer stages or fewer keys",
                 witness=self.shared_bytes,
             )
+
+    @property
+    def entry(self) -> str:
+        """The kernel's name."""
+        return "attention"
+
+    def source(self) -> str:
+        """The kernel's text; see `tylo.codegen.attention.source`."""
+        from tylo.codegen.attention.source import source
+
+        return source(self)
 
     @property
     def threads(self) -> int:

@@ -28,7 +28,6 @@ from tylo.codegen.cuda_files import cuda_file
 from tylo.layouts.errors import GenerationError
 from tylo.proofs.pipelines.cuda_text import section_lines, setup_lines
 
-ENTRY = "attention"
 FIRST_TURN = 1  # named barrier 0 belongs to __syncthreads()
 _WRAPPERS = ("barriers", "copies", "products", "numbers", "work")
 

@@ -103,15 +103,20 @@ def launcher(
     addresses are passed. Raises LaunchError for a geometry or an architecture that the device does
     not have, CompileError for text that NVRTC refuses.
     """
-    _require_geometry(choice, device)
     parameters = Parameters(choice, constants, pointers)
+    return Launcher(device, choice, loaded_function(choice, device), parameters)
+
+
+def loaded_function(choice: Choice, device: DeviceState) -> int:
+    """The kernel's handle on a device, compiled, loaded and allowed what it asks for; once each."""
+    _require_geometry(choice, device)
     with _lock:
         key = (choice.kernel, choice.architecture, device)
         function = _functions.get(key)
         if function is None:
             function = _functions[key] = _load(choice, device)
         _allow(choice, device, function)
-    return Launcher(device, choice, function, parameters)
+    return function
 
 
 def _require_geometry(choice: Choice, device: DeviceState) -> None:

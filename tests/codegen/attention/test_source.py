@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tylo.codegen.attention.member import WORKED, Member
-from tylo.codegen.attention.source import ENTRY, source
+from tylo.codegen.attention.source import source
 from tylo.codegen.nvrtc import Compiled, compile, require_full_speed, resources
 from tylo.layouts.errors import ClaimError, GenerationError
 from tylo.proofs.pipelines.cuda_text import line, read_schedule, step_of
@@ -22,14 +22,14 @@ MEMBERS = (
 
 
 def compiled(member: Member) -> Compiled:
-    return compile(source(member), "sm_90a", kernels=[ENTRY])
+    return compile(source(member), "sm_90a", kernels=[member.entry])
 
 
 @pytest.mark.parametrize("member", MEMBERS, ids=str)
 def test_compiles_without_spills_or_serialised_products(member: Member) -> None:
     built = compiled(member)
     require_full_speed(built)
-    taken = resources(built)[ENTRY]
+    taken = resources(built)[member.entry]
     producer, consumer = member.registers
     pool = taken.registers * member.threads * member.residents
     assert producer * 128 + consumer * 128 * member.groups <= pool // member.residents

@@ -1,0 +1,110 @@
+"""A member made ready for one problem on one device; what is left is a launch.
+
+    go = Ready(member, problem, device_state(0), persistent=True)
+    go(q=q.data_ptr(), k=..., v=..., out=..., lse=0, mask=0, stream=0)
+
+Tensor maps hold addresses, so that they are encoded anew when an address changes, and kept when it
+does not. A launch copies its parameters; it allocates nothing on the device and waits for nothing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from typing import Any
+
+from tylo.codegen.attention.copies import box
+from tylo.codegen.attention.member import Member
+from tylo.codegen.attention.problem import Arguments, Problem
+from tylo.codegen.attention.tensor_maps import (
+    MAP_ALIGNMENT,
+    MAP_BYTES,
+    MapWriter,
+    strides_in_bytes,
+)
+from tylo.codegen.launch.choice import Choice
+from tylo.codegen.launch.devices import DeviceState, current
+from tylo.codegen.launch.launcher import loaded_function
+from tylo.layouts.errors import LaunchError
+
+CAPABILITY = (9, 0)
+ARCHITECTURE = "sm_90a"
+_TENSORS = ("q", "k", "v", "out")
+ALIGNMENT = 16
+
+
+class Ready:
+    """See the module. Raises `LaunchError` for a device that is not of capability 9.0."""
+
+    def __init__(
+        self, member: Member, problem: Problem, device: DeviceState, *, persistent: bool
+    ) -> None:
+        if device.capability != CAPABILITY:
+            major, minor = device.capability
+            raise LaunchError(
+                f"attention kernels are for compute capability 9.0, device {device.ordinal} has "
+                f"{major}.{minor}",
+                hint="wgmma exists on H100 and H200 alone",
+                witness=device.capability,
+            )
+        items = problem.items(member.rows)
+        blocks = min(items, device.multiprocessors * member.residents) if persistent else items
+        choice = Choice(
+            kernel=member,
+            architecture=ARCHITECTURE,
+            grid=(blocks, 1, 1),
+            block=(member.threads, 1, 1),
+            parameters=(),
+            reason="",
+            shared=member.shared_bytes,
+            in_place=False,
+        )
+        self._device, self._lock = device, threading.Lock()
+        self._function = loaded_function(choice, device)
+        self._geometry = (*choice.grid, *choice.block, choice.shared)
+        self._writers = [_writer(member, problem, name) for name in _TENSORS]
+        self._memory = ctypes.create_string_buffer(MAP_ALIGNMENT + MAP_BYTES * len(_TENSORS))
+        start = ctypes.addressof(self._memory)
+        self._maps = [
+            -(-start // MAP_ALIGNMENT) * MAP_ALIGNMENT + MAP_BYTES * number
+            for number in range(len(_TENSORS))
+        ]
+        self._encoded = [-1] * len(_TENSORS)
+        self._arguments: Arguments = problem.arguments(member.rows, persistent=persistent)
+        pointers = [*self._maps, ctypes.addressof(self._arguments)]
+        self._table = (ctypes.c_void_p * len(pointers))(*pointers)
+        self._out = member.output == "f32"
+
+    def __call__(
+        self, *, q: int, k: int, v: int, out: int, lse: int, mask: int, stream: int
+    ) -> None:
+        """Queue the kernel on `stream`; addresses are of device memory, 0 for no lse or mask."""
+        device = self._device
+        with self._lock, current(device):
+            for number, address in enumerate((q, k, v, q if self._out else out)):
+                if self._encoded[number] != address:
+                    self._encoded[number] = -1
+                    self._writers[number].write(self._maps[number], address)
+                    self._encoded[number] = address
+            self._arguments.lse, self._arguments.mask = lse, mask
+            self._arguments.out = out
+            (error,) = device.driver.cuLaunchKernel(
+                self._function, *self._geometry, stream, ctypes.addressof(self._table), 0
+            )
+        if int(error) != 0:
+            raise LaunchError(
+                f"launching attention on device {device.ordinal} failed with {error.name}",
+                hint="the stream must belong to that device, and an earlier kernel may have failed",
+            )
+
+
+def _writer(member: Member, problem: Problem, name: str) -> MapWriter:
+    """The map of one tensor; where there are no keys, of queries, because it is never read."""
+    unread = name == "out" and member.output == "f32"
+    name_of = "q" if unread or (problem.keys == 0 and name in "kv") else name
+    heads = problem.key_heads if name_of in "kv" else problem.heads
+    length = problem.keys if name_of in "kv" else problem.queries
+    shape = (problem.batch, heads, length, problem.depth)
+    strides: Any = getattr(problem, name_of)
+    in_bytes = strides_in_bytes(shape, (*strides, 1), name)
+    return MapWriter(shape, in_bytes, problem.dtype, box(member, name), name)

@@ -1,0 +1,159 @@
+"""One attention problem: sizes, strides, scale and masks, and what a kernel is told of them.
+
+Strides count elements, the mask's bytes; each is of batch, head, row, and of columns only for the
+mask. What the kernel is told is the same for every call of a problem but for three addresses:
+
+>>> problem = Problem(
+...     batch=2, heads=8, key_heads=2, queries=130, keys=67, depth=64, dtype="bf16",
+...     q=(66560, 8320, 64), k=(8576, 4288, 64), v=(8576, 4288, 64), out=(66560, 8320, 64),
+...     scale=0.125, causal="bottom_right",
+... )
+>>> problem.diagonal, problem.row_tiles(128)
+(-63, 2)
+
+Row i keeps key j when ``j <= i + diagonal`` and j is a key: without a causal mask `diagonal` is the
+number of keys.
+
+The exponent of a score is ``unit * (score - maximum)``. A scale that is not positive, or that no
+float32 holds with room to spare, goes into the scores first, and the unit is 1.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from dataclasses import dataclass
+
+from tylo.layouts.errors import LaunchError
+
+CAUSAL = (None, "top_left", "bottom_right")
+LAG = 8.0  # log2 units that a row's maximum may exceed the one in use
+_ORDINARY = (2.0**-40, 2.0**40)
+_INTEGERS = 2**31
+# A run of heads whose keys and values stay in the second-level cache.
+_CACHED_BYTES = 32 << 20
+
+Strides = tuple[int, int, int]
+
+
+class Arguments(ctypes.Structure):
+    """`Arguments` of `cuda/attention/work.cuh`, field by field."""
+
+    _fields_ = (
+        *((name, ctypes.c_uint64) for name in ("lse", "out", "mask")),
+        *((f"mask_{axis}", ctypes.c_int64) for axis in ("batch", "head", "row", "key")),
+        *((f"out_{axis}", ctypes.c_int64) for axis in ("batch", "head", "row")),
+        *(
+            (name, ctypes.c_int32)
+            for name in (
+                "queries", "keys", "heads", "sharing", "diagonal",
+                "row_tiles", "items", "run", "alternate",
+            )
+        ),
+        *((name, ctypes.c_float) for name in ("unit", "scale", "factor", "lag")),
+        ("zero", ctypes.c_uint32),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """See the module. `mask` holds the byte strides of batch, head, row and key, or is None.
+
+    Raises `LaunchError` for head counts that do not divide, sizes that 32-bit coordinates do not
+    hold, and a scale that is no finite number.
+    """
+
+    batch: int
+    heads: int
+    key_heads: int
+    queries: int
+    keys: int
+    depth: int
+    dtype: str
+    q: Strides
+    k: Strides
+    v: Strides
+    out: Strides
+    scale: float
+    causal: str | None = None
+    mask: tuple[int, int, int, int] | None = None
+
+    def __post_init__(self) -> None:
+        if self.causal not in CAUSAL:
+            raise LaunchError(
+                f"causal is {self.causal!r}",
+                hint="use None, 'top_left' (torch's) or 'bottom_right' (FlashAttention's)",
+            )
+        if not math.isfinite(self.scale):
+            raise LaunchError(f"the scale is {self.scale}", hint="pass a finite number")
+        if self.heads and (self.key_heads < 1 or self.heads % self.key_heads):
+            raise LaunchError(
+                f"{self.heads} query heads do not divide over {self.key_heads} key heads",
+                hint="every key head serves the same number of query heads",
+                witness=(self.heads, self.key_heads),
+            )
+        if self.queries + self.keys >= _INTEGERS:
+            raise LaunchError(
+                f"{self.queries} queries and {self.keys} keys: 32-bit coordinates hold less than "
+                f"{_INTEGERS} together",
+                hint="split the queries into several calls",
+            )
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to compute."""
+        return not (self.batch and self.heads and self.queries)
+
+    @property
+    def diagonal(self) -> int:
+        """How far right of its own number a row still keeps keys."""
+        return {None: self.keys, "top_left": 0, "bottom_right": self.keys - self.queries}[
+            self.causal
+        ]
+
+    def row_tiles(self, rows: int) -> int:
+        """Blocks of `rows` query rows per head."""
+        return -(-self.queries // rows)
+
+    def items(self, rows: int) -> int:
+        """Blocks of query rows of all heads; `LaunchError` beyond what 32 bits count."""
+        items = self.row_tiles(rows) * self.heads * self.batch
+        if items > _INTEGERS // 2:
+            raise LaunchError(
+                f"{items} blocks of {rows} rows",
+                hint="split the batch into several calls",
+                witness=items,
+            )
+        return items
+
+    @property
+    def run(self) -> int:
+        """How many heads take their rows in turn: as many as the cache holds keys and values of."""
+        if self.causal is None:
+            return 1
+        each = max(1, 2 * 2 * self.keys * self.depth * self.key_heads // max(1, self.heads))
+        return max(1, min(self.batch * self.heads, _CACHED_BYTES // each))
+
+    def arguments(self, rows: int, *, persistent: bool) -> Arguments:
+        """What a kernel with blocks of `rows` rows is told; addresses are left at 0."""
+        unit = self.scale * math.log2(math.e)
+        ordinary = _ORDINARY[0] <= unit <= _ORDINARY[1]
+        mask = self.mask or (0, 0, 0, 0)
+        return Arguments(
+            **dict(zip(("mask_batch", "mask_head", "mask_row", "mask_key"), mask, strict=True)),
+            **dict(zip(("out_batch", "out_head", "out_row"), self.out, strict=True)),
+            queries=self.queries,
+            keys=self.keys,
+            heads=self.heads,
+            sharing=self.heads // self.key_heads,
+            diagonal=self.diagonal,
+            row_tiles=self.row_tiles(rows),
+            items=self.items(rows),
+            run=self.run,
+            alternate=int(persistent and self.causal is not None),
+            unit=unit if ordinary else 1.0,
+            scale=self.scale if ordinary else math.log(2),
+            factor=1.0 if ordinary else unit,
+            lag=LAG / unit if ordinary else LAG,
+            zero=0,
+        )
