@@ -105,6 +105,12 @@ class BitVectors:
     def function(self, name: str, operands: list[Expression], width: int) -> Expression:
         return self._node("function", name, tuple(operands), width)
 
+    @staticmethod
+    def _fits(name: str, parts: Sequence[Expression], widths: Sequence[int]) -> None:
+        if any(part.width != width for part, width in zip(parts, widths, strict=True)):
+            found = [part.width for part in parts]
+            raise PtxError(f"{name} of {found} bits at widths {list(widths)}")
+
     def _binary(self, operator: str, left: Expression, right: Expression, width: int) -> Expression:
         if left.width != width or right.width != width:
             raise PtxError(f"{operator} of {left.width} and {right.width} bits at width {width}")
@@ -215,6 +221,7 @@ class BitVectors:
         return self._binary("bvashr" if signed else "bvlshr", value, amount, width)
 
     def extend(self, value: Expression, width: int, to: int, signed: bool) -> Expression:
+        self._fits("extension", (value,), (width,))
         if to == width:
             return value
         if value.value is not None:
@@ -250,6 +257,7 @@ class BitVectors:
         return self._node("extract", low, (value,), width)
 
     def concatenate(self, parts: list[Expression], widths: list[int]) -> Expression:
+        self._fits("concatenation", parts, widths)
         return self._concatenation(parts)
 
     def _concatenation(self, parts: Iterable[Expression]) -> Expression:
@@ -304,6 +312,7 @@ class BitVectors:
     def select(
         self, condition: Expression, chosen: Expression, otherwise: Expression, width: int
     ) -> Expression:
+        self._fits("ite", (chosen, otherwise), (width, width))
         if condition.value is not None:
             return chosen if condition.value else otherwise
         if chosen is otherwise:

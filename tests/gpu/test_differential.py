@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import one_warp
 from tylo.codegen.launch import Device, Input, Output
 from tylo.codegen.nvrtc import compile
 from tylo.codegen.pack_operand_a.cuda_test_data import float32_words
@@ -371,20 +372,24 @@ def collectives(module: Any) -> dict[str, Callable[[], None]]:
         found[f"votes {true:#x}"] = partial(module.test_votes, true, None)
     for name in ("votes_of_some_lanes", "match", "elect", "movmatrix"):
         found[name] = partial(getattr(module, f"test_{name}"), None)
+    for mode in ("up", "down", "bfly", "idx"):
+        found[f"shuffles {mode}"] = partial(module.test_shuffles, mode, None)
     for operation in module.REDUCTIONS:
         found[f"redux {operation}"] = partial(module.test_redux, operation, None)
     for count in (1, 2, 4):
         for transposed in (False, True):
-            found[f"stmatrix x{count} {transposed}"] = partial(
-                module.test_stmatrix, count, transposed, None
-            )
+            for name in ("stmatrix", "ldmatrix"):
+                test = getattr(module, f"test_{name}")
+                found[f"{name} x{count} {transposed}"] = partial(test, count, transposed, None)
     for shape in module.SHAPES:
         found["mma " + ".".join(shape)] = partial(module.test_mma, *shape)
     return found
 
 
 @pytest.mark.gpu
-def test_collectives_have_the_same_values_on_a_device(device: Device) -> None:
+def test_collectives_have_the_same_values_on_a_device(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The machine's own value tests, with the device in the machine's place."""
     module = machine_file("test_collectives.py")
 
@@ -395,7 +400,7 @@ def test_collectives_have_the_same_values_on_a_device(device: Device) -> None:
         output = Output(y.shape, y.dtype)
         (y[...],) = device.load_ptx(text).launch(entry, grid, threads, [Input(x), output])
 
-    module.launch = on_device
+    monkeypatch.setattr(one_warp, "launch", on_device)
     wrong = []
     for name, check in collectives(module).items():
         try:

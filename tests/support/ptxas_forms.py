@@ -31,9 +31,9 @@ from pathlib import Path
 DATA = Path(__file__).parents[1] / "data" / "ptx_forms.json"
 ANSWERS = json.loads(DATA.read_text())
 FAMILIES = tuple(ANSWERS)
-TARGETS = ("sm_80", "sm_90a")
+TARGETS = ("sm_80", "sm_89", "sm_90a")
 # Families with more spellings are thinned out, by a step that visits all combinations of segments.
-MOST, STEP = 750, 7919
+MOST, STEP = 500, 7919
 
 _WIDTH = {"p": 1, "b": 8, "h": 16, "r": 32, "d": 64}
 _NAMED = {width: name for name, width in _WIDTH.items()}
@@ -105,23 +105,35 @@ def _filled(operands: str, spelling: str, named: dict[str, str]) -> str:
 
 
 def varied(text: str) -> Iterator[str]:
-    """The same with each register of another width, and with an operand fewer or more."""
+    """The same with each register of another width or a constant, with constants in registers, with
+    an operand fewer or more, and with a segment fewer."""
     head, _, rest = text.removesuffix(";").partition(" ")
     for match in re.finditer(r"%[phrd](\d+)", rest):
+        # What stands in an address or in a pair is a register in any case.
+        around = rest[max(match.start() - 1, 0)] + rest[match.end() : match.end() + 1]
+        constant = () if {*around} & {*"[|"} else ("1",)
+        for other in (*(f"%{name}{match[1]}" for name in CLASSES), *constant):
+            yield f"{head} {rest[: match.start()]}{other}{rest[match.end() :]};"
+    for match in re.finditer(r"(?<![\w%])\d+", rest):
         for name in CLASSES:
-            yield f"{head} {rest[: match.start()]}%{name}{match[1]}{rest[match.end() :]};"
+            yield f"{head} {rest[: match.start()]}%{name}9{rest[match.end() :]};"
     parts = re.findall(r"\{[^}]*\}|\[[^]]*\]|[^,\s]+", rest)
     if parts:
         yield f"{head} {', '.join(parts[:-1])};"
     yield f"{head} {', '.join([*parts, '%r9'])};"
+    segments = head.split(".")
+    for index in range(1, len(segments)):
+        yield f"{'.'.join(segments[:index] + segments[index + 1 :])} {rest};"
 
 
 def representatives(accepted: list[str]) -> list[str]:
-    """Of the instructions that are accepted, the first with each alternative of each segment."""
-    seen: set[str] = set()
+    """Of the instructions that are accepted, the first with each segment, and with each last one
+    for each mnemonic."""
+    seen: set[object] = set()
     chosen = []
     for text in accepted:
-        parts = set(re.split(r"(?=\.(?!:))", text.split(" ")[0]))
+        segments = text.removesuffix(";").split(" ")[0].split(".")
+        parts = {*segments, (segments[0], segments[-1])}
         if not parts <= seen:
             seen |= parts
             chosen.append(text)

@@ -139,8 +139,11 @@ def _fused_double(a: Any, b: Any, c: Any) -> Any:
 
     def one(x: float, y: float, z: float) -> float:
         plain = x * y + z
-        if not all(np.isfinite(value) for value in (x, y, z)):
+        if not (np.isfinite(x) and np.isfinite(y)):
             return float(plain)
+        if not np.isfinite(z):
+            # A product of numbers is none but finite, even where FP64 has no room for it.
+            return float(z)
         exact = Fraction(x) * Fraction(y) + Fraction(z)
         if exact == 0:
             return float(plain)

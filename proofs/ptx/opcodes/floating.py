@@ -45,6 +45,17 @@ def _convert(d: Domain[Any], f: Form, a: Any) -> Any:
     return d.function(f.mnemonic, [a], TYPES[f.chosen["dtype"]])
 
 
+def _greater_halves(d: Domain[Any], f: Form, a: Any, b: Any) -> Any:
+    """Half by half, in single precision: the greater is one of the two, so that nothing rounds."""
+    kind = f.type.removesuffix("x2")
+    halves = []
+    for low in (0, 16):
+        singles = [d.function(f"cvt.f32.{kind}", [d.extract(word, low, 16)], 32) for word in (a, b)]
+        greater = d.function("max.NaN.f32", singles, 32)
+        halves.append(d.function(f"cvt.rn.{kind}.f32", [greater], 16))
+    return d.concatenate(halves, [16, 16])
+
+
 FLOATING = (
     Opcode("add{.rnd}{.ftz}{.sat}.type  d, a, b", "9.7.3.3", _SINGLE, _function),
     Opcode("add{.rnd}.type  d, a, b", "9.7.3.3", _DOUBLE, _function),
@@ -69,6 +80,9 @@ FLOATING = (
     Opcode("min.type  d, a, b", "9.7.3.11", _DOUBLE, _function),
     Opcode("max{.ftz}{.nan}.type  d, a, b", "9.7.3.12", _SINGLE, _function),
     Opcode("max.type  d, a, b", "9.7.3.12", _DOUBLE, _function),
+    Opcode(
+        "max.NaN.type  d, a, b", "9.7.4.8", {"type": ("bf16x2", "f16x2")}, _greater_halves, since=80
+    ),
     Opcode("rcp.mode{.ftz}.type  d, a", "9.7.3.13", _ROOTS, _function),
     Opcode("rcp.rnd.type  d, a", "9.7.3.13", _DOUBLE, _function),
     Opcode("sqrt.mode{.ftz}.type  d, a", "9.7.3.15", _ROOTS, _function),

@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
-from tylo.proofs.ptx.program import TYPES, Address, Instruction, Number, Pair, Vector
+from tylo.proofs.ptx.program import TYPES, Address, Instruction, Number, Operand, Pair, Vector
 
 # What a semantics function takes besides the domain depends on its operands: any callable.
 Semantics: TypeAlias = Callable[..., Any]
@@ -249,15 +249,32 @@ def _architecture(target: Sequence[str]) -> int:
 def _operands_fit(form: Form, instruction: Instruction) -> bool:
     kinds = form.opcode.operands
     return len(kinds) == len(instruction.operands) and all(
-        isinstance(operand, Address) == kind.address
-        and isinstance(operand, Pair) == kind.pair
-        and isinstance(operand, Vector) == bool(form.operand_count(kind))
-        and (not isinstance(operand, Vector) or len(operand.elements) == form.operand_count(kind))
-        and (
-            kind.name not in form.opcode.choices
-            or (
-                isinstance(operand, Number) and str(operand.value) in form.opcode.choices[kind.name]
-            )
-        )
+        _fits(form, kind, operand)
         for kind, operand in zip(kinds, instruction.operands, strict=True)
     )
+
+
+def _fits(form: Form, kind: OperandKind, operand: Operand) -> bool:
+    match operand:
+        case Address():
+            return kind.address
+        case Pair():
+            return kind.pair
+        case Vector(elements):
+            return len(elements) == form.operand_count(kind) and all(
+                _fits_scalar(form, kind, element) for element in elements
+            )
+        case _:
+            return not (kind.address or kind.pair or form.operand_count(kind)) and (
+                _fits_scalar(form, kind, operand)
+            )
+
+
+def _fits_scalar(form: Form, kind: OperandKind, operand: Operand) -> bool:
+    """A constant is one of the choices, where there are any, and none but a float for floats."""
+    if kind.name in form.opcode.choices:
+        return isinstance(operand, Number) and str(operand.value) in form.opcode.choices[kind.name]
+    if isinstance(operand, Number) and kind.mark not in ("immediate", "label"):
+        # Integer constants do not become floats (PTX ISA 4.5.1).
+        return bool(operand.bits) or "f" not in form.operand_type(kind)
+    return True

@@ -12,38 +12,10 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tylo.proofs.ptx.machine.launch import Unwritten, launch
+from one_warp import run
 
 SEEDS = (None, 0, 1)
 LANES = range(32)
-
-
-def run(body: str, inputs: Any, outputs: int, seed: int | None = None, shared: int = 0) -> Any:
-    """Run one warp; lane i holds ``inputs[i]`` in %i0, %i1, ... and leaves its results in %o."""
-    x = np.ascontiguousarray(inputs, np.uint32)
-    y = np.zeros((32, outputs), np.uint32)
-    loads = "\n".join(f"ld.global.u32 %i{i}, [%rd1+{4 * i}];" for i in range(x.shape[1]))
-    stores = "\n".join(f"st.global.u32 [%rd2+{4 * i}], %o{i};" for i in range(outputs))
-    variable = f".shared .align 16 .b8 s[{shared}];" if shared else ""
-    text = f""".version 8.0
-.target sm_90
-.address_size 64
-.visible .entry k(.param .u64 x, .param .u64 y) {{
-.reg .b32 %i<12>; .reg .b32 %o<8>; .reg .b32 %r<8>; .reg .b64 %rd<4>; .reg .pred %p<4>;
-{variable}
-ld.param.u64 %rd1, [x];
-ld.param.u64 %rd2, [y];
-mov.u32 %r0, %tid.x;
-mad.wide.u32 %rd1, %r0, {4 * x.shape[1]}, %rd1;
-mad.wide.u32 %rd2, %r0, {4 * outputs}, %rd2;
-{loads}
-setp.ne.u32 %p0, %i0, 0;
-{body}
-{stores}
-ret;
-}}"""
-    launch(text, "k", 1, 32, [x, Unwritten(y)], seed=seed)
-    return y
 
 
 def words(seed: int, columns: int = 1, high: int = 1 << 32) -> Any:
@@ -115,6 +87,44 @@ def test_elect(seed: int | None) -> None:
     assert got.tolist() == [[leader, int(lane == leader)] for lane in LANES]
 
 
+def shuffled(mode: str, by: int, third: int, lane: int) -> tuple[int, bool]:
+    """The lane that one lane reads from, and whether it lies inside (PTX ISA 9.7.9.6)."""
+    clamp, segment = third & 31, third >> 8 & 31
+    highest = (lane & segment) | (clamp & ~segment & 31)
+    by &= 31
+    match mode:
+        case "up":
+            source, inside = lane - by, lane - by >= highest
+        case "down":
+            source, inside = lane + by, lane + by <= highest
+        case "bfly":
+            source, inside = lane ^ by, lane ^ by <= highest
+        case _:
+            source = (lane & segment) | (by & ~segment & 31)
+            inside = source <= highest
+    return (source if inside else lane), inside
+
+
+# Widths 32, 16, 8 and 4 of shuffles up, and of all others.
+CLAMPS = (0x0000, 0x1000, 0x1800, 0x1C00, 0x001F, 0x101F, 0x181F, 0x1C1F, 0x0007, 0x180B)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("mode", ["up", "down", "bfly", "idx"])
+def test_shuffles(mode: str, seed: int | None) -> None:
+    for third in CLAMPS:
+        values = np.concatenate([words(9), words(10, high=40)], axis=1)
+        body = f"""shfl.sync.{mode}.b32 %o0|%p1, %i0, %i1, {third}, -1;
+        selp.b32 %o1, 1, 0, %p1;
+        shfl.sync.{mode}.b32 %o2, %i0, 5, {third}, -1;"""
+        wanted = []
+        for lane in LANES:
+            source, inside = shuffled(mode, int(values[lane, 1]), third, lane)
+            fixed, _ = shuffled(mode, 5, third, lane)
+            wanted.append([int(values[source, 0]), int(inside), int(values[fixed, 0])])
+        assert run(body, values, 3, seed).tolist() == wanted, third
+
+
 def halves(register: Any) -> Any:
     """The 8x8 matrix of a register: lane 4 r + c holds columns 2 c and 2 c + 1 of row r."""
     matrix = np.zeros((8, 8), np.uint32)
@@ -154,6 +164,32 @@ def test_stmatrix(count: int, transposed: bool, seed: int | None) -> None:
         matrix = matrix.T if transposed else matrix
         stored = memory[64 * index : 64 * (index + 1)].reshape(8, 8)
         assert np.array_equal(stored[::-1], matrix)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("count", [1, 2, 4])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_ldmatrix(count: int, transposed: bool, seed: int | None) -> None:
+    """Row r of matrix i comes from where lane 8 i + r says: here row 8 i + 7 - r."""
+    values = words(11, count)
+    trans = ".trans" if transposed else ""
+    names = ", ".join(f"%o{i}" for i in range(count))
+    body = f"""mov.u32 %r2, s;
+    mad.lo.u32 %r3, %r0, {4 * count}, %r2;
+    """
+    body += "\n".join(f"st.shared.u32 [%r3+{4 * i}], %i{i};" for i in range(count))
+    body += f"""
+    bar.sync 0;
+    and.b32 %r1, %r0, {8 * count - 1};
+    xor.b32 %r1, %r1, 7;
+    shl.b32 %r1, %r1, 4;
+    add.u32 %r1, %r1, %r2;
+    ldmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16 {{{names}}}, [%r1];"""
+    got = run(body, values, count, seed, shared=128 * count)
+    memory = values.reshape(-1).view(np.uint16)
+    for index in range(count):
+        rows = memory[64 * index : 64 * (index + 1)].reshape(8, 8)[::-1]
+        assert np.array_equal(halves(got[:, index]), rows.T if transposed else rows)
 
 
 # How many elements a register holds, and how to make patterns of small integers.
