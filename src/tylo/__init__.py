@@ -20,22 +20,37 @@ __version__ = "0.1.0"
 _HOME = {
     "Layout": "tylo.layouts.layout",
     "Ownership": "tylo.layouts.ownership",
+    "SoftmaxState": "tylo.codegen.softmax_state",
     "TyloError": "tylo.layouts.errors",
     "atom": "tylo.layouts.atoms",
     "gather": "tylo.layouts.fragment",
     "generate": "tylo.codegen.bundle",
+    "log_sum_exp": "tylo.codegen.softmax_state",
+    "maximum": "tylo.codegen.reductions",
     "owners": "tylo.layouts.owners",
     "pack_operand_a": "tylo.codegen.pack_operand_a",
     "prove": "tylo.proofs.prover",
     "read_bundle": "tylo.proofs.bundle",
     "scatter": "tylo.layouts.fragment",
+    "softmax_merge": "tylo.codegen.softmax_state",
+    "softmax_normalize": "tylo.codegen.softmax_state",
+    "softmax_update": "tylo.codegen.softmax_state",
     "specification": "tylo.proofs.specifications",
+    "sum": "tylo.codegen.reductions",
     "tile_operand": "tylo.layouts.tiling",
 }
 
 if TYPE_CHECKING:
     from tylo.codegen.bundle import generate
     from tylo.codegen.pack_operand_a import pack_operand_a
+    from tylo.codegen.reductions import maximum, sum
+    from tylo.codegen.softmax_state import (
+        SoftmaxState,
+        log_sum_exp,
+        softmax_merge,
+        softmax_normalize,
+        softmax_update,
+    )
     from tylo.layouts.atoms import atom
     from tylo.layouts.errors import TyloError
     from tylo.layouts.fragment import gather, scatter
@@ -50,16 +65,23 @@ if TYPE_CHECKING:
 __all__ = [
     "Layout",
     "Ownership",
+    "SoftmaxState",
     "TyloError",
     "atom",
     "gather",
     "generate",
+    "log_sum_exp",
+    "maximum",
     "owners",
     "pack_operand_a",
     "prove",
     "read_bundle",
     "scatter",
+    "softmax_merge",
+    "softmax_normalize",
+    "softmax_update",
     "specification",
+    "sum",
     "tile_operand",
 ]
 
