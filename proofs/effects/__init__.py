@@ -72,6 +72,16 @@ y: n * 4 bytes, writable, starts at a multiple of 4, ends within 2^64
 n < blocks * 256 + 1
 no two buffers overlap
 
+A part may be `computed`: where and when it is stored is proven, and that nothing flows into it but
+its sources, while its value is not. Such values are listed by name:
+
+>>> weight = computed(32, "softmax weight", Source("x", first=0, end=n * 4))
+>>> (store,) = ragged.stores
+>>> import dataclasses
+>>> softmax = dataclasses.replace(ragged, stores=(dataclasses.replace(store, parts=(weight,)),))
+>>> uncovered(softmax)
+('values not covered: softmax weight, computed from x (stored to y)',)
+
 What a proof against an effect assumes is part of its meaning, and listed by `assumptions`:
 
 >>> for line in assumptions(pack):
@@ -92,6 +102,7 @@ from tylo.proofs.effects.json import (
 )
 from tylo.proofs.effects.values import (
     BLOCK_LIMIT,
+    COMPUTED,
     CONVERSIONS,
     GRID_LIMIT,
     STORE_BITS,
@@ -103,13 +114,17 @@ from tylo.proofs.effects.values import (
     Matrix,
     Parameter,
     Part,
+    Source,
     Store,
     assumptions,
     buffer_bytes,
+    computed,
+    uncovered,
 )
 
 __all__ = [
     "BLOCK_LIMIT",
+    "COMPUTED",
     "CONVERSIONS",
     "GRID_LIMIT",
     "SCHEMA",
@@ -122,10 +137,13 @@ __all__ = [
     "Matrix",
     "Parameter",
     "Part",
+    "Source",
     "Store",
     "assumptions",
     "buffer_bytes",
+    "computed",
     "effect_from_json",
     "effect_to_bytes",
     "effect_to_json",
+    "uncovered",
 ]

@@ -9,7 +9,19 @@ from typing import Any, TypeVar
 from tylo.layouts.errors import ClaimError
 from tylo.layouts.terms import from_json, to_json
 from tylo.proofs.claims import canonical_json
-from tylo.proofs.effects.values import Buffer, Effect, Element, Less, Matrix, Parameter, Part, Store
+from tylo.proofs.effects.values import (
+    COMPUTED,
+    Buffer,
+    Effect,
+    Element,
+    Less,
+    Matrix,
+    Parameter,
+    Part,
+    Source,
+    Store,
+    computed,
+)
 
 SCHEMA = "tylo.effect/1"
 _Built = TypeVar("_Built")
@@ -94,6 +106,18 @@ def _store_to_json(store: Store) -> dict[str, Any]:
 
 
 def _part_to_json(part: Part) -> dict[str, Any]:
+    if part.conversion == COMPUTED:
+        sources = [
+            {
+                "buffer": source.buffer,
+                **_present(
+                    first=None if source.first is None else to_json(source.first),
+                    end=None if source.end is None else to_json(source.end),
+                ),
+            }
+            for source in part.sources
+        ]
+        return {"bits": part.bits, COMPUTED: part.name, "sources": sources}
     return {
         "bits": part.bits,
         "conversion": part.conversion,
@@ -163,7 +187,16 @@ def _store_from_json(item: Any) -> Store:
 
 
 def _part_from_json(item: Any) -> Part:
+    if isinstance(item, dict) and COMPUTED in item:
+        if set(item) != {"bits", COMPUTED, "sources"}:
+            raise ClaimError(f"not a Part: {sorted(item)}", hint="bits, computed and sources")
+        sources = _each(_source_from_json)(item["sources"])
+        return computed(_integer(item["bits"]), _text(item[COMPUTED]), *sources)
     return _build(Part, item, bits=_integer, conversion=_text, buffer=_text, offset=from_json)
+
+
+def _source_from_json(item: Any) -> Source:
+    return _build(Source, item, buffer=_text, first=_Optional(from_json), end=_Optional(from_json))
 
 
 def _less_from_json(item: Any) -> Less:

@@ -23,6 +23,8 @@ CONVERSIONS: Mapping[str, tuple[int, int]] = MappingProxyType(
     }
 )
 
+COMPUTED = "computed"  # the conversion of a part whose value is not covered
+
 _COUNTED = ("thread", "block", "step")
 _POINT = ("row", "column")
 
@@ -156,15 +158,45 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """What may flow into a computed value: a buffer, between the bytes `first` and `end`.
+
+    Both are terms over thread, block and sizes, those of the thread that stores; `None` for both
+    means the whole buffer.
+    """
+
+    buffer: str
+    first: Integer | None = None
+    end: Integer | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
-    """`bits` of a stored word: `conversion` of the element of `buffer` at byte `offset`."""
+    """`bits` of a stored word: `conversion` of the element of `buffer` at byte `offset`.
+
+    With the conversion ``"computed"`` (see `computed`) the value is not covered: it has a `name`,
+    and `sources` that alone may flow into it.
+    """
 
     bits: int
     conversion: str
     buffer: str
     offset: Integer
+    name: str = ""
+    sources: tuple[Source, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.conversion == COMPUTED:
+            if not self.name or not 8 <= self.bits <= max(STORE_BITS) or self.buffer:
+                raise ClaimError(
+                    f"a computed part {self.name!r} of {self.bits} bits",
+                    hint="name what is computed; its sources say where it comes from",
+                )
+            return
+        if self.name or self.sources:
+            raise ClaimError(
+                f"a {self.conversion} with a name or sources", hint="those are of computed parts"
+            )
         if self.conversion != "move":
             if self.conversion not in CONVERSIONS:
                 raise ClaimError(
@@ -182,10 +214,20 @@ class Part:
     @property
     def source_bits(self) -> int:
         """The bits that are read from the buffer."""
-        return self.bits if self.conversion == "move" else CONVERSIONS[self.conversion][0]
+        return (
+            self.bits if self.conversion in ("move", COMPUTED) else CONVERSIONS[self.conversion][0]
+        )
 
     def __str__(self) -> str:
+        if self.conversion == COMPUTED:
+            origin = ", ".join(source.buffer for source in self.sources) or "nothing"
+            return f"{self.name}, computed from {origin}"
         return f"{self.conversion}({self.buffer}[{show(self.offset)}])"
+
+
+def computed(bits: int, name: str, *sources: Source) -> Part:
+    """A part whose value is computed: where and when it is stored is proven, its value is not."""
+    return Part(bits, COMPUTED, "", 0, name, sources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,8 +318,13 @@ class Effect:
                 _compares_only(condition, [*_COUNTED, *launch])
             self._check_element(store, launch)
             for part in store.parts:
-                self._require(part.buffer, "in")
-                _mentions_only(part.offset, [*_COUNTED, *launch])
+                for source in part.sources:
+                    self._require(source.buffer, "in")
+                    for term in (source.first or 0, source.end or 0):
+                        _mentions_only(term, ["thread", "block", *launch])
+                if part.conversion != COMPUTED:
+                    self._require(part.buffer, "in")
+                    _mentions_only(part.offset, [*_COUNTED, *launch])
 
     def _check_element(self, store: Store, launch: list[str]) -> None:
         """A store states its element exactly where its buffer states what is written."""
@@ -341,6 +388,17 @@ def assumptions(effect: Effect) -> tuple[str, ...]:
         *(str(condition) for condition in effect.preconditions),
         "no two buffers overlap",
     )
+
+
+def uncovered(effect: Effect) -> tuple[str, ...]:
+    """What no proof against the effect says anything about, by name."""
+    named_values = dict.fromkeys(
+        f"values not covered: {part} (stored to {store.buffer})"
+        for store in effect.stores
+        for part in store.parts
+        if part.conversion == COMPUTED
+    )
+    return tuple(named_values)
 
 
 def buffer_bytes(buffer: Buffer) -> str:

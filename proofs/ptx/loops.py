@@ -246,7 +246,7 @@ class _Cut:
             roots = [condition, following, count, self.outside]
             if all(
                 end == (after < steps)
-                for end, after, steps, taken in self._samples(roots)
+                for end, after, steps, taken in self._samples(roots, count)
                 if taken and after <= steps
             ):
                 return count
@@ -259,7 +259,9 @@ class _Cut:
             limit = scene.value(repeat)
             roots = [condition, following, limit, self.outside]
             if not any(
-                end and after == steps for end, after, steps, taken in self._samples(roots) if taken
+                end and after == steps
+                for end, after, steps, taken in self._samples(roots, limit)
+                if taken
             ):
                 return limit
         raise self.branch.error(
@@ -267,16 +269,20 @@ class _Cut:
             hint=f"the repeats: {[show(repeat) for repeat in scene.repeats()]}",
         )
 
-    def _samples(self, roots: Sequence[Expression]) -> Iterator[list[int]]:
+    def _samples(self, roots: Sequence[Expression], count: Expression) -> Iterator[list[int]]:
         effect = self.scene.effect
-        for thread in sorted({0, 1, effect.threads // 2, effect.threads - 1}):
+        last = effect.threads - 1
+        for thread in sorted({min(t, last) for t in (0, 1, 17, 31, last // 2, last)}):
             for least in (1, 2, 5):
                 for step in range(5):
                     yield evaluate(list(roots), self.scene.point(thread, 0, step, least))
             for sizes in launches(effect):
-                for step in range(min(12, 1 << self.scene.step.width)):
-                    point = self.scene.point(thread, 0, step, sizes=sizes)
-                    yield evaluate(list(roots), point)
+                # Where a loop ends is told by its last steps.
+                (limit,) = evaluate([count], self.scene.point(thread, 0, 0, sizes=sizes))
+                for step in sorted({0, 1, 2, 3, limit - 2, limit - 1}):
+                    if 0 <= step < 1 << self.scene.step.width:
+                        point = self.scene.point(thread, 0, step, sizes=sizes)
+                        yield evaluate(list(roots), point)
 
 
 def _resized(scene: Scene, value: Expression, width: int) -> Expression:

@@ -169,10 +169,11 @@ def obligations(ptx_text: str, effect: Effect, architecture: str | None = None) 
 def _performed(scene: Scene, accesses: Sequence[Access], line: int) -> Iterator[Obligation]:
     """What the stores must do, and the stores that must not be left out or made twice."""
     stores = [access for access in accesses if access.value is not None]
+    loads = [access for access in accesses if access.value is None]
     pairing = _pair(scene, stores)
     domain = scene.domain
     for position, access in enumerate(stores):
-        yield from _store(scene, access, pairing.get(position))
+        yield from _store(scene, access, pairing.get(position), loads)
     for index, store in enumerate(scene.effect.stores):
         made = [
             (access, _guard(scene, access, store))
@@ -327,7 +328,9 @@ def _repeated(scene: Scene, repeat: Integer) -> Expression:
     return domain.less(step, scene.value(repeat), 64, False)
 
 
-def _store(scene: Scene, access: Access, index: int | None) -> Iterator[Obligation]:
+def _store(
+    scene: Scene, access: Access, index: int | None, loads: Sequence[Access]
+) -> Iterator[Obligation]:
     instruction, domain = access.instruction, scene.domain
     where = instruction.line, instruction.text, scene
     if index is None:
@@ -352,7 +355,7 @@ def _store(scene: Scene, access: Access, index: int | None) -> Iterator[Obligati
             f"performed only where {' and '.join(map(str, conditions))}",
         )
     yield from _inside(scene, access, label, scene.effect.buffer(store.buffer))
-    for name, violation, found, goal in part_obligations(scene, access, store):
+    for name, violation, found, goal in part_obligations(scene, access, store, loads):
         yield Obligation(f"{label}: {name}", *where, violation, found, goal)
 
 

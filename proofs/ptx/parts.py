@@ -7,17 +7,20 @@ selected.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from tylo.proofs.effects import Part, Store
+from tylo.proofs.effects import COMPUTED, Part, Store
 from tylo.proofs.ptx.bitvector import Expression, pieces
+from tylo.proofs.ptx.provenance import origins
 from tylo.proofs.ptx.scene import Scene
 from tylo.proofs.ptx.symbolic import Access
 
 Compared = tuple[str, Expression, "Expression | str", "Expression | str"]
 
 
-def part_obligations(scene: Scene, access: Access, store: Store) -> Iterator[Compared]:
+def part_obligations(
+    scene: Scene, access: Access, store: Store, loads: Sequence[Access]
+) -> Iterator[Compared]:
     """For each alternative of each part: its name, the violation, what is found and wanted."""
     domain = scene.domain
     assert access.value is not None
@@ -29,6 +32,9 @@ def part_obligations(scene: Scene, access: Access, store: Store) -> Iterator[Com
         bits = domain.extract(access.value, low, part.bits)
         low += part.bits
         label = f"part {index}"
+        if part.conversion == COMPUTED:
+            yield from origins(scene, label, access.guard, bits, part, loads)
+            continue
         for guard, value in _alternatives(scene, bits, access.guard):
             if part.conversion == "move":
                 yield from _moved(scene, label, guard, value, part)

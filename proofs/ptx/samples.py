@@ -22,7 +22,7 @@ from tylo.proofs.effects import Effect, Less
 from tylo.proofs.ptx.contract import sample
 
 _TRIES = 4000
-_MOST = 8
+_MOST = 10
 
 
 @lru_cache(maxsize=64)
@@ -47,9 +47,8 @@ def samples(effect: Effect) -> tuple[dict[str, int], ...]:
         values["blocks"] = min(max(1, blocks), effect.maximum_blocks)
         if values not in found and all(holds(each, values) for each in effect.preconditions):
             found.append(values)
-            if len(found) == _MOST * 4:
-                break
-    return tuple(found[:: max(1, len(found) // _MOST)])
+    # Some that are small, and some of any size.
+    return tuple(found[: _MOST // 2] + found[_MOST // 2 :: max(1, 2 * len(found) // _MOST)])
 
 
 def _pick(generator: random.Random, most: int) -> int:

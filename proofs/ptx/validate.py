@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tylo.layouts.errors import PtxError
-from tylo.proofs.effects import Effect, assumptions
+from tylo.proofs.effects import Effect, assumptions, uncovered
 from tylo.proofs.ptx import inprocess
 from tylo.proofs.ptx.bitvector import Expression, evaluate
 from tylo.proofs.ptx.obligations import Obligation, obligations
@@ -83,6 +83,11 @@ class Validation:
     def assumptions(self) -> tuple[str, ...]:
         """What the launch must guarantee."""
         return assumptions(self.effect)
+
+    @property
+    def uncovered(self) -> tuple[str, ...]:
+        """The values that are computed, and not proven, by name."""
+        return uncovered(self.effect)
 
 
 def validate(

@@ -1,0 +1,137 @@
+"""Computed values: what flows into them.
+
+The value of a `computed` part is not proven. Where it comes from is: every load that it is made
+of, through floating-point instructions, shuffles, shared memory, and what loops carry from step to
+step, reads a buffer that the effect names, and inside the range of bytes that the effect gives for
+it. A load of another lane, or of another thread of the block, is held against the range of the
+thread that stores: so "the elements of its own row" can be said, and is proven for a reduction over
+a warp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tylo.layouts.terms import show
+from tylo.proofs.effects import Part, Source
+from tylo.proofs.ptx.bitvector import Expression, evaluate
+from tylo.proofs.ptx.scene import Scene
+from tylo.proofs.ptx.symbolic import Access
+
+Compared = tuple[str, Expression, "Expression | str", "Expression | str"]
+_OWN, _WARP, _BLOCK = range(3)
+_ACROSS = {"shuffled": _WARP, "shared": _BLOCK}
+_LANES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A load that a value is made of, where it is chosen, and among which threads it may be."""
+
+    load: Expression
+    condition: Expression
+    scope: int
+
+
+def origins(
+    scene: Scene,
+    label: str,
+    guard: Expression,
+    value: Expression,
+    part: Part,
+    loads: Sequence[Access],
+) -> Iterator[Compared]:
+    """For each load below a computed value: that the effect lets it flow in."""
+    allowed = {source.buffer: source for source in part.sources}
+    guards = _guards(scene, loads)
+    for leaf in _leaves(scene, value):
+        address = leaf.load.operands[0]
+        (sample,) = evaluate([address], scene.point(0, 0))
+        place = scene.place(sample)
+        found = place[0].name if place else "no buffer"
+        if found not in allowed:
+            yield f"{label}: origin", guard, f"a load from {found}", f"{part}"
+            continue
+        source = allowed[found]
+        if source.first is not None and source.end is not None:
+            taken = scene.domain.bit_and(guards.get(id(address), leaf.condition), leaf.condition, 1)
+            yield from _inside(scene, label, leaf, taken, source)
+
+
+def _guards(scene: Scene, loads: Sequence[Access]) -> dict[int, Expression]:
+    """Where each address is loaded from."""
+    found: dict[int, Expression] = {}
+    for access in loads:
+        for start in range(0, access.bits // 8):
+            address = scene.domain.add(access.address, scene.domain.constant(start, 64), 64)
+            known = found.get(id(address))
+            found[id(address)] = (
+                access.guard if known is None else scene.domain.bit_or(known, access.guard, 1)
+            )
+    return found
+
+
+def _inside(
+    scene: Scene, label: str, leaf: Leaf, taken: Expression, source: Source
+) -> Iterator[Compared]:
+    """The load lies in the range that the storing thread may use."""
+    domain = scene.domain
+    assert source.first is not None
+    assert source.end is not None
+    size = leaf.load.width // 8
+    offset = domain.subtract(leaf.load.operands[0], scene.bases[source.buffer], 64)
+    if leaf.scope != _OWN:
+        thread = scene.thread
+        other = scene.private("from", thread.width)
+        if leaf.scope == _WARP and thread.width > _LANES:
+            lane = domain.extract(other, 0, _LANES)
+            warp = domain.extract(thread, _LANES, thread.width - _LANES)
+            other = domain.concatenate([lane, warp], [lane.width, warp.width])
+        exists = domain.less(
+            domain.extend(other, other.width, 32, False),
+            domain.constant(scene.effect.threads, 32),
+            32,
+            False,
+        )
+        taken, offset = scene.at_thread([taken, offset], other)
+        taken = domain.bit_and(taken, exists, 1)
+    first, end = scene.value(source.first), scene.value(source.end)
+    last = domain.add(offset, domain.constant(size, 64), 64)
+    outside = domain.bit_or(
+        domain.less(offset, first, 64, False), domain.less(end, last, 64, False), 1
+    )
+    wanted = f"{source.buffer} from byte {show(source.first)} to {show(source.end)}"
+    yield f"{label}: origin", domain.bit_and(taken, outside, 1), leaf.load.operands[0], wanted
+
+
+def _leaves(scene: Scene, value: Expression) -> list[Leaf]:
+    """Every load below a value, each with the weakest of what is known about it."""
+    found: dict[tuple[int, int, int], Leaf] = {}
+    seen: set[tuple[int, int, int]] = set()
+    stack = [(value, scene.domain.constant(1, 1), _OWN)]
+    while stack:
+        node, condition, scope = stack.pop()
+        key = id(node), id(condition), scope
+        if key in seen or not node.opaque:
+            continue
+        seen.add(key)
+        if node.operator == "load":
+            found[key] = Leaf(node, condition, scope)
+            continue
+        scope = max(scope, _ACROSS.get(str(node.attribute), _OWN))
+        name = str(node.attribute)
+        if node.operator == "function" and (".sync" in name):
+            scope = max(scope, _WARP)
+        if node.operator == "function" and name in scene.sources:
+            # What a loop carries is made of what it was before, and of any step's.
+            always = scene.domain.constant(1, 1)
+            stack += [(source, always, scope) for source in scene.sources[name]]
+        elif node.operator == "ite" and not node.operands[0].opaque:
+            chosen, first, second = node.operands
+            refused = scene.negate(chosen)
+            stack.append((first, scene.domain.bit_and(condition, chosen, 1), scope))
+            stack.append((second, scene.domain.bit_and(condition, refused, 1), scope))
+        else:
+            stack += [(operand, condition, scope) for operand in node.operands]
+    return list(found.values())
