@@ -68,11 +68,18 @@ def atomic(state: State, step: Step, rows: Any, mask: Any) -> None:
     update = _UPDATES[step.form.chosen["operation"]]
     fault = faulty(state, step, warps, lanes)
     old = np.zeros(len(warps), np.uint64)
-    for index in range(len(warps)):
-        here = addresses[index : index + 1]
-        before = space.read(here, size, fault)
-        old[index] = before[0]
-        after = update(state, step, before, [operand[index : index + 1] for operand in operands])
+    # The first lane at each address, then the second at each, and so on.
+    order = np.argsort(addresses, kind="stable")
+    first = np.r_[True, addresses[order][1:] != addresses[order][:-1]]
+    starts = np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))
+    turn = np.zeros(len(warps), np.int64)
+    turn[order] = np.arange(len(order)) - starts
+    for each in range(int(turn.max()) + 1):
+        now = np.flatnonzero(turn == each)
+        here = addresses[now]
+        before = space.read(here, size, faulty(state, step, warps[now], lanes[now]))
+        old[now] = before
+        after = update(state, step, before, [operand[now] for operand in operands])
         space.write(here, np.asarray(after, dtype=np.uint64), size, fault)
     if step.targets:
         state.write(step.targets[0], rows, mask, spread(state, rows, mask, old))
@@ -189,7 +196,9 @@ def _one_writer(
     differ = np.zeros(len(same), np.bool_)
     for value in values:
         differ |= value[order][1:] != value[order][:-1]
-    differ |= warps[order][1:] != warps[order][:-1]
+    if space == "shared":
+        # Equal values race there as others do: no barrier is between the two warps.
+        differ |= warps[order][1:] != warps[order][:-1]
     if (same & differ).any():
         at = int(order[1:][int(np.argmax(same & differ))])
         message = f"{space} memory: two lanes store at one address in one instruction"

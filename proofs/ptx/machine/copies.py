@@ -37,16 +37,14 @@ class Copy:
         if self.done:
             return
         self.done = True
-        fault = faulty(state, self.step, [self.warp], [self.lane])
-        for offset in range(0, self.size, 4):
-            value = np.zeros(1, np.uint64)
-            if offset < self.taken:
-                value = state.spaces["global"].read(_one(self.source + offset), 4, fault)
-            state.spaces["shared"].write(_one(self.target + offset), value, 4, fault)
-
-
-def _one(address: int) -> Any:
-    return np.array([address], np.uint64)
+        fault = faulty(state, self.step, [self.warp] * 4, [self.lane] * 4)
+        offsets = np.arange(0, self.size, 4, dtype=np.uint64)
+        values = np.zeros(len(offsets), np.uint64)
+        taken = offsets < self.taken
+        if taken.any():
+            sources = np.uint64(self.source) + offsets[taken]
+            values[taken] = state.spaces["global"].read(sources, 4, fault)
+        state.spaces["shared"].write(np.uint64(self.target) + offsets, values, 4, fault)
 
 
 def copy(state: State, step: Step, rows: Any, mask: Any) -> None:
@@ -116,6 +114,8 @@ def _land(state: State, rows: Any, mask: Any, before: Any) -> None:
 
 
 def drift(state: State) -> None:
-    """Some copy that is in flight completes by itself."""
-    if state.copies and state.generator.random() < 0.2:
-        state.copies[int(state.generator.integers(len(state.copies)))].carry_out(state)
+    """Some copies that are in flight complete by themselves."""
+    if state.copies and state.generator.random() < 0.5:
+        count = int(state.generator.integers(1, 9))
+        for index in state.generator.integers(len(state.copies), size=count):
+            state.copies[index].carry_out(state)

@@ -3,8 +3,13 @@
 Every lane has a program counter of its own. One step runs one instruction for all lanes, of the
 chosen warps, that stand at it. Without a generator the lowest counter of all goes first, and all
 warps that stand there go together: fast, and lanes that diverged meet again as early as they can.
-With a schedule that is random, one warp at a time runs from one memory access or meeting point to
-the next, and among its diverged lanes any may go first.
+
+Under a random schedule, only *events* are ordered: accesses to memory, and instructions at which
+lanes meet. What lies between them touches a lane's own registers alone, so that its order among
+warps makes no difference, and all of them run it together. At events, a random place is chosen
+among those where lanes stand, and there a random number of warps, one at least, goes in random
+order; of a warp whose lanes have parted, some of them may go without the others. Any order of
+events may come of that, and each run shows one.
 
 An instruction with a member mask waits until all lanes it names stand at it.
 """
@@ -74,6 +79,8 @@ _CONTROL = frozenset({"branch", "return", "barrier", "arrive", "warp barrier"})
 _VISIBLE = frozenset(
     {"load", "store", "ordered load", "ordered store", "atomic", "copy", "wait", "wait all"}
 )
+# What is done in order: the accesses of lanes, and places at which they meet or are counted.
+_EVENTS = _VISIBLE | _MEMBERS | _WHOLE | {"barrier", "arrive", "active"}
 _ALL = np.uint64(0xFFFFFFFF)
 _BITS = np.left_shift(np.uint64(1), np.arange(32, dtype=np.uint64))
 _NEVER = 1 << 30
@@ -99,9 +106,14 @@ class Lockstep:
         self.stop = [
             index in targets
             or step.form.opcode.action in _CONTROL | _MEMBERS | _WHOLE
-            or (random and step.form.opcode.action in _VISIBLE)
+            or (random and step.form.opcode.action in _EVENTS)
             for index, step in enumerate(steps)
         ] + [True]
+        actions = [step.form.opcode.action for step in steps]
+        self.event = np.array([action in _EVENTS for action in actions] + [False])
+        # Where some lanes of a warp may go without the others, and warps whose lanes have parted.
+        self.divisible = [action in _VISIBLE for action in actions]
+        self.apart = np.zeros(warps, np.bool_)
 
     def run(self) -> None:
         """To the end of every lane; raises `MachineFault` when one misbehaves or none can go on."""
@@ -111,10 +123,15 @@ class Lockstep:
                 if self.live.any():
                     self._stuck()
                 return
-            if self.random:
+            if not self.random:
+                self._go(*self._lowest(ready))
+                continue
+            between = ready & ~self.event[self.counter]
+            if between.any():
+                self._go(*self._lowest(between))
+            else:
                 copies.drift(self.state)
-            counter, rows, mask = self._random(ready) if self.random else self._lowest(ready)
-            self._go(counter, rows, mask)
+                self._go(*self._random(ready))
 
     def _lowest(self, ready: Any) -> tuple[int, Any, Any]:
         counters = np.where(ready, self.counter, _NEVER)
@@ -127,13 +144,37 @@ class Lockstep:
         return lowest, rows, there[rows]
 
     def _random(self, ready: Any) -> tuple[int, Any, Any]:
+        """A place, and who goes on from there: one warp, some of those that stand there, or all."""
         generator = self.state.generator
         candidates = np.flatnonzero(ready.any(axis=1))
         warp = int(candidates[int(generator.integers(len(candidates)))])
         places = self.counter[warp][ready[warp]]
         counter = int(places[int(generator.integers(len(places)))])
-        mask = ready[warp] & (self.counter[warp] == counter)
-        return counter, slice(warp, warp + 1), mask[None, :]
+        there = ready & (self.counter == counter)
+        how = int(generator.integers(4))
+        chosen = there.any(axis=1)
+        if how == 0:
+            chosen[:] = False
+        elif how == 1:
+            chosen &= generator.random(len(chosen)) < 0.5
+        chosen[warp] = True
+        rows = np.flatnonzero(chosen)
+        if len(rows) == 1:
+            rows, mask = slice(warp, warp + 1), there[warp : warp + 1]
+        else:
+            generator.shuffle(rows)
+            mask = there[rows]
+        if self.divisible[counter] and self.apart[rows].any():
+            mask = self._some(rows, mask)
+        return counter, rows, mask
+
+    def _some(self, rows: Any, mask: Any) -> Any:
+        """Of warps whose lanes have parted, all lanes or some of them, one at least."""
+        generator = self.state.generator
+        alone = self.apart[rows] & (generator.random(len(mask)) < 0.5)
+        keep = (generator.random(mask.shape) < 0.5) | ~alone[:, None]
+        empty = ~(mask & keep).any(axis=1)
+        return mask & (keep | empty[:, None])
 
     def _go(self, counter: int, rows: Any, mask: Any) -> None:
         """Run from `counter` to the next place where lanes may part, meet or be interrupted."""
@@ -201,6 +242,7 @@ class Lockstep:
         """Park lanes until all members stand here; returns the rows that can go, if any."""
         if taking is None and mask.all() and self._all_named(step, rows):
             self._set(rows, mask, counter)
+            self.apart[rows] = False
             return rows, mask, None
         numbers = self.state.indices(rows)
         here = mask | (self.parked[rows] & (self.counter[rows] == counter))
@@ -253,6 +295,8 @@ class Lockstep:
         match step.form.opcode.action:
             case "branch":
                 target = np.where(taking, step.label, counter + 1)
+                if self.random and step.guard is not None:
+                    self.apart[rows] |= taking.any(axis=1) & (mask & ~taking).any(axis=1)
                 self.counter[rows] = np.where(mask, target, self.counter[rows])
             case "return":
                 self.live[rows] &= ~taking
