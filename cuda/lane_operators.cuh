@@ -53,3 +53,15 @@ __device__ __forceinline__ unsigned lane_pack_f16(float low, float high) {
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
     return word;
 }
+
+__device__ __forceinline__ unsigned lane_maximum_bf16(unsigned a, unsigned b) {
+    unsigned word;
+    asm("max.NaN.bf16x2 %0, %1, %2;" : "=r"(word) : "r"(a), "r"(b));
+    return word;
+}
+
+__device__ __forceinline__ unsigned lane_maximum_f16(unsigned a, unsigned b) {
+    unsigned word;
+    asm("max.NaN.f16x2 %0, %1, %2;" : "=r"(word) : "r"(a), "r"(b));
+    return word;
+}

@@ -30,7 +30,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from tylo.codegen.cuda_files import cuda_file
+from tylo.codegen.lane_programs.exchanged import PrintedExchange
 from tylo.layouts.errors import GenerationError
+from tylo.layouts.reduction import Reduction
 from tylo.proofs.lane_programs.expression import Expression, ordered
 from tylo.proofs.lane_programs.program import LaneProgram
 
@@ -43,8 +45,12 @@ def operator_functions() -> str:
     return cuda_file("lane_operators.cuh")
 
 
-def device_function(program: LaneProgram, name: str) -> str:
-    """`program` as ``__device__ void name(arrays...)``: inputs in order, then further outputs."""
+def device_function(program: LaneProgram, name: str, exchange: Reduction | None = None) -> str:
+    """`program` as ``__device__ void name(arrays...)``: inputs in order, then further outputs.
+
+    `exchange` is the reduction of a program that crosses warps. Its function also takes the plan's
+    buffer and the number of the thread in the tile, and all threads of the tile call it.
+    """
     if not name.isidentifier() or not name.isascii():
         raise GenerationError(f"{name!r} is no C identifier", hint="use letters, digits and _")
     parameters = []
@@ -55,7 +61,10 @@ def device_function(program: LaneProgram, name: str) -> str:
     for output, roots in program.outputs.items():
         if output not in known:
             parameters.append(f"{_TYPES[roots[0].type]} (&{output})[{len(roots)}]")
-    body = "".join(f"    {line}\n" for line in _statements(program))
+    printed = PrintedExchange(exchange) if exchange and exchange.warp_exchange else None
+    if printed is not None:
+        parameters.extend(printed.parameters)
+    body = "".join(f"    {line}\n" for line in _statements(program, printed))
     separated = ",\n    ".join(parameters)
     return (
         f"// {program.summary}\n"
@@ -63,14 +72,29 @@ def device_function(program: LaneProgram, name: str) -> str:
     )
 
 
-def _statements(program: LaneProgram) -> list[str]:
+def _statements(program: LaneProgram, exchange: PrintedExchange | None) -> list[str]:
     nodes = ordered(program.roots)
     uses = Counter(id(each) for node in nodes for each in node.operands)
     names = _Names(program)
     text: dict[int, str] = {}
     lines: list[str] = []
+    round_: tuple[int, ...] = ()
     for node in nodes:
-        spelled = _spelled(node, [text[id(each)] for each in node.operands])
+        operands = [text[id(each)] for each in node.operands]
+        if node.operator == "part":
+            if exchange is None:
+                raise GenerationError(
+                    "the program exchanges parts between warps", hint="pass its reduction"
+                )
+            handed = tuple(id(each) for each in node.operands)
+            if handed != round_:
+                # What the round before left in the buffer has been read by then.
+                lines += [*([exchange.barrier] if round_ else []), *exchange.write(operands)]
+                round_ = handed
+            text[id(node)] = names.of(node)
+            lines.append(f"const float {text[id(node)]} = {exchange.read(*node.detail)};")
+            continue
+        spelled = _spelled(node, operands)
         simple = node.operator == "constant"
         used = uses[id(node)] > 1 and node.operator != "register"
         long = len(spelled) > _LONGEST and node.operator != "register"
@@ -79,6 +103,8 @@ def _statements(program: LaneProgram) -> list[str]:
             lines.append(f"const {_TYPES[node.type]} {name} = {spelled};")
             spelled = name
         text[id(node)] = spelled
+    if exchange is not None and round_:
+        lines.append(exchange.barrier)
     lines += [
         f"{output}[{index}] = {text[id(root)]};"
         for output, roots in program.outputs.items()
@@ -166,6 +192,8 @@ PRINTED: Mapping[str, Callable[..., str]] = MappingProxyType(
         "high_bf16": lambda a: f"__uint_as_float({a} & 0xffff0000u)",
         "low_f16": _call("lane_low_f16"),
         "high_f16": _call("lane_high_f16"),
+        "maximum_bf16": _call("lane_maximum_bf16"),
+        "maximum_f16": _call("lane_maximum_f16"),
         "pack_bf16": _call("lane_pack_bf16"),
         "pack_f16": _call("lane_pack_f16"),
     }

@@ -24,7 +24,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from tylo.codegen.lane_programs.exchanged import looked_up
 from tylo.layouts.errors import GenerationError
+from tylo.layouts.reduction import Reduction
 from tylo.proofs.lane_programs.expression import Expression, read
 from tylo.proofs.lane_programs.program import LaneProgram
 
@@ -37,8 +39,13 @@ _TINY = 2.0**-126
 _DTYPES = MappingProxyType({"f32": "float32", "bool": "bool", "b32": "uint32"})
 
 
-def run(program: LaneProgram, /, **inputs: Values) -> dict[str, Values]:
-    """Every output of `program`; raises `GenerationError` for an input that is not as declared."""
+def run(
+    program: LaneProgram, /, exchange: Reduction | None = None, **inputs: Values
+) -> dict[str, Values]:
+    """Every output of `program`; raises `GenerationError` for an input that is not as declared.
+
+    `exchange` is the reduction of a program that crosses warps.
+    """
     import numpy
 
     expected = {each.name: each for each in program.inputs}
@@ -62,7 +69,7 @@ def run(program: LaneProgram, /, **inputs: Values) -> dict[str, Values]:
         name, index = node.detail
         return numpy.broadcast_to(inputs[name][..., index], shape)
 
-    def exchange(value: Values, mask: int) -> Values:
+    def shuffled(value: Values, mask: int) -> Values:
         if mask >= width:
             raise GenerationError(
                 f"a shuffle by {mask} among {width} lanes", hint="the tile has too few threads"
@@ -70,7 +77,8 @@ def run(program: LaneProgram, /, **inputs: Values) -> dict[str, Values]:
         return value[..., numpy.arange(shape[-1]) ^ mask]
 
     with numpy.errstate(all="ignore"):
-        results = read(program.roots, {**FUNCTIONS, "shuffle": exchange}, leaf)
+        functions = {**FUNCTIONS, "shuffle": shuffled, "part": looked_up(exchange)}
+        results = read(program.roots, functions, leaf)
     outputs, start = {}, 0
     for name, roots in program.outputs.items():
         outputs[name] = numpy.stack(results[start : start + len(roots)], axis=-1)
@@ -168,6 +176,16 @@ def _pack(dtype: str) -> Callable[[Values, Values], Values]:
     return pack
 
 
+def _greater_halves(half: Callable[[int], Callable[[Values], Values]], dtype: str) -> Any:
+    """Half by half: a maximum is one of its operands, so that rounding it back changes nothing."""
+    greater, pack = _extremum(1), _pack(dtype)
+
+    def maximum(a: Values, b: Values) -> Values:
+        return pack(*(greater(half(shift)(a), half(shift)(b)) for shift in (0, 16)))
+
+    return maximum
+
+
 FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
         "add": lambda a, b: a + b,
@@ -190,6 +208,8 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "high_bf16": _bf16(16),
         "low_f16": _f16(0),
         "high_f16": _f16(16),
+        "maximum_bf16": _greater_halves(_bf16, "bf16"),
+        "maximum_f16": _greater_halves(_f16, "f16"),
         "pack_bf16": _pack("bf16"),
         "pack_f16": _pack("f16"),
     }

@@ -40,6 +40,7 @@ from types import MappingProxyType
 from tylo.codegen.lane_programs.cuda_reading import device_function
 from tylo.codegen.lane_programs.numpy_reading import run
 from tylo.layouts.errors import GenerationError
+from tylo.layouts.exchange import ExchangePlan
 from tylo.layouts.fragment import Fragment
 from tylo.layouts.pending import Pending, completed
 from tylo.layouts.reduction import Reduction, reduction
@@ -49,32 +50,36 @@ from tylo.proofs.lane_programs.softmax import reduce
 _OPERATORS: Mapping[str, str] = MappingProxyType({"sum": "add", "maximum": "maximum"})
 
 
-def sum(fragment: Fragment | Pending, axis: int) -> Fragment:
+def sum(fragment: Fragment | Pending, axis: int, exchange: ExchangePlan | None = None) -> Fragment:
     """The sum along `axis` (0 rows, 1 columns), rounded after every addition.
 
-    Raises `PendingError` for a result that was not waited for, `OwnershipError` for an ownership
-    that is not reducible along the axis, and `GenerationError` for elements that are not float32.
+    `exchange` is the caller's plan where several warps hold parts of a row. Raises `PendingError`
+    for a result that was not waited for, `OwnershipError` for an ownership that is not reducible
+    along the axis, and `GenerationError` for elements that are not float32.
     """
-    return _reduced(fragment, axis, "sum")
+    return _reduced(fragment, axis, "sum", exchange)
 
 
-def maximum(fragment: Fragment | Pending, axis: int) -> Fragment:
+def maximum(
+    fragment: Fragment | Pending, axis: int, exchange: ExchangePlan | None = None
+) -> Fragment:
     """The maximum along `axis` (0 rows, 1 columns); NaN where an element is.
 
     Raises as `sum` does.
     """
-    return _reduced(fragment, axis, "maximum")
+    return _reduced(fragment, axis, "maximum", exchange)
 
 
 def cuda_function(reduction: Reduction, kind: str, name: str) -> str:
     """``void name(const float (&values)[V], float (&kind)[R])`` for `kind` sum or maximum.
 
     It expects the text of `tylo.codegen.lane_programs.cuda_reading.operator_functions` before it,
-    and whole warps to call it.
+    and whole warps to call it. A reduction with an exchange plan adds the parameters of its buffer
+    and of the thread's number in the tile, and all threads of the tile call it.
     """
     if kind not in _OPERATORS:
         raise GenerationError(f"no reduction {kind!r}", hint=f"use {' or '.join(_OPERATORS)}")
-    return device_function(reduce(rows_of(reduction), _OPERATORS[kind], kind), name)
+    return device_function(reduce(rows_of(reduction), _OPERATORS[kind], kind), name, reduction)
 
 
 def require_float32(fragment: Fragment | Pending, label: str) -> Fragment:
@@ -92,8 +97,10 @@ def require_float32(fragment: Fragment | Pending, label: str) -> Fragment:
     return whole
 
 
-def _reduced(fragment: Fragment | Pending, axis: int, kind: str) -> Fragment:
+def _reduced(
+    fragment: Fragment | Pending, axis: int, kind: str, exchange: ExchangePlan | None
+) -> Fragment:
     whole = require_float32(fragment, "the fragment")
-    found = reduction(whole.ownership, axis)
+    found = reduction(whole.ownership, axis, exchange)
     program = reduce(rows_of(found), _OPERATORS[kind], kind)
-    return Fragment(run(program, values=whole.data)[kind], found.result)
+    return Fragment(run(program, exchange=found, values=whole.data)[kind], found.result)

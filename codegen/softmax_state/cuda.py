@@ -29,8 +29,9 @@ __device__ __forceinline__ void softmax_update(
 Names are the caller's. An array may be passed for two parameters where one is read and the other
 written, such as scores and weights. What a kernel does not use (the weights, where only statistics
 are wanted) costs nothing after inlining. Whole warps call these functions: lanes without a row of
-their own take part with masked scores. Before them goes the text of
-`tylo.codegen.lane_programs.cuda_reading.operator_functions`.
+their own take part with masked scores. A reduction with an exchange plan adds two parameters to
+updates and merges of lanes: the plan's buffer, and the thread's number in the tile. Before them
+goes the text of `tylo.codegen.lane_programs.cuda_reading.operator_functions`.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def update_function(
 
     The state is changed in place; it begins as -inf and 0.
     """
-    return device_function(softmax.update(rows_of(reduction), exponent, masked=masked), name)
+    program = softmax.update(rows_of(reduction), exponent, masked=masked)
+    return device_function(program, name, reduction)
 
 
 def normalize_function(reduction: Reduction, name: str) -> str:
@@ -77,7 +79,7 @@ def merge_lanes_function(reduction: Reduction, exponent: Exponent, name: str) ->
 
     `reduction` is one of the partial states' own ownership: P of them in a lane, over lane bits.
     """
-    return device_function(softmax.merge_lanes(rows_of(reduction), exponent), name)
+    return device_function(softmax.merge_lanes(rows_of(reduction), exponent), name, reduction)
 
 
 def log_sum_exp_function(rows: int, exponent: Exponent, name: str) -> str:

@@ -47,7 +47,8 @@ def softmax_update(
     """
     scores, found = _scores(state, x)
     program = softmax.update(rows_of(found), state.type.exponent, masked=keep is not None)
-    result = run(program, scores=scores.data, **_mask(scores, keep), **_held(state))
+    held = {"scores": scores.data, **_mask(scores, keep), **_held(state)}
+    result = run(program, exchange=found, **held)
     return Updated(
         SoftmaxState.of(state.type, result["maximum"], result["sum"]),
         Fragment(result["weights"], scores.ownership),
@@ -117,7 +118,8 @@ def softmax_merge_lanes(state: SoftmaxState, reduction: Reduction) -> tuple[Soft
             hint="make it with tylo.layouts.reduction.reduction(state.type.reduced, axis)",
         )
     program = softmax.merge_lanes(rows_of(reduction), state.type.exponent)
-    result = run(program, part_maximum=state.maximum.data, part_sum=state.sum.data)
+    held_parts = {"part_maximum": state.maximum.data, "part_sum": state.sum.data}
+    result = run(program, exchange=reduction, **held_parts)
     merged = StateType(reduction, state.type.exponent)
     return (
         SoftmaxState.of(merged, result["maximum"], result["sum"]),

@@ -22,6 +22,7 @@ from typing import Any
 
 from tylo.codegen.reductions import require_float32
 from tylo.layouts.errors import GenerationError, OwnershipError
+from tylo.layouts.exchange import ExchangePlan
 from tylo.layouts.fragment import Fragment
 from tylo.layouts.ownership import Ownership
 from tylo.layouts.pending import Pending, completed
@@ -51,7 +52,7 @@ class StateType:
 
         Raises `OwnershipError` that names the part which differs.
         """
-        found = reduction(ownership, self.axis)
+        found = reduction(ownership, self.axis, self.reduction.warp_exchange)
         difference = reduced_difference(found, self.reduction)
         if difference:
             raise OwnershipError(
@@ -87,7 +88,8 @@ class SoftmaxState:
 
     `of` is a fragment (its batch axes carry over) or an ownership; `axis` is 0 or 1. `scale`
     multiplies the scores and `base`, ``"e"`` or 2, is what is raised to them: both belong to the
-    type. `maximum` is that of the scores as they are, before the scale; -inf with sum 0 is empty.
+    type. `exchange` is the caller's plan where several warps hold parts of a row. `maximum` is that
+    of the scores as they are, before the scale; -inf with sum 0 is empty.
 
     Raises `OwnershipError` for an ownership that is not reducible along the axis (several warps
     along it, no such axis, symbolic sizes), `PendingError` for a result not waited for, and
@@ -104,6 +106,7 @@ class SoftmaxState:
         axis: int,
         scale: float = 1.0,
         base: Base = "e",
+        exchange: ExchangePlan | None = None,
     ) -> None:
         import numpy
 
@@ -113,7 +116,7 @@ class SoftmaxState:
             )
         ownership = of if isinstance(of, Ownership) else completed(of).ownership
         batch = () if isinstance(of, Ownership) else completed(of).data.shape[:-2]
-        kind = StateType(reduction(ownership, axis), Exponent(scale, base))
+        kind = StateType(reduction(ownership, axis, exchange), Exponent(scale, base))
         shape: Any = (*batch, kind.reduced.thread_count, kind.reduced.value_count)
         self._set(
             kind,

@@ -17,7 +17,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tylo.layouts.errors import GenerationError
-from tylo.proofs.lane_programs.expression import Expression, operation, shuffle
+from tylo.proofs.lane_programs.expression import Expression, operation, part, shuffle
+from tylo.proofs.lane_programs.rows import Rows
+
+
+def combine_rows(operator: str, values: Sequence[Expression], rows: Rows) -> tuple[Expression, ...]:
+    """`operator` over each row: the lane's values, then lanes, then the parts of other warps.
+
+    Parts combine pairwise in their own order, which is the same in every warp.
+    """
+    inside = [
+        combine(operator, [values[value] for value in group], rows.masks) for group in rows.groups
+    ]
+    if rows.parts == 1:
+        return tuple(inside)
+    return tuple(
+        combine(operator, [part(inside, row, number) for number in range(rows.parts)], ())
+        for row in range(rows.results)
+    )
 
 
 def combine(operator: str, values: Sequence[Expression], masks: Sequence[int]) -> Expression:

@@ -101,5 +101,6 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "select": lambda condition, yes, no: yes if condition else no,
         # Lanes hold scores of the same row; which ones is what the reduction's own claims say.
         "shuffle": lambda a, mask: a,
+        "part": lambda *operands: operands[operands[-2]],
     }
 )

@@ -113,6 +113,18 @@ def shuffle(value: Expression, mask: int) -> Expression:
     return operation("shuffle", value, detail=(mask,))
 
 
+def part(values: Sequence[Expression], row: int, number: int) -> Expression:
+    """What the warp that holds part `number` of a row has as `values[row]`.
+
+    All of a lane's `values` go through the exchange together, and every thread takes part.
+    """
+    if {each.type for each in values} != {"f32"} or not 0 <= row < len(values):
+        raise GenerationError(
+            f"part {number} of row {row} of {len(values)} values", hint="exchange float32 rows"
+        )
+    return Expression("part", tuple(values), "f32", (row, number))
+
+
 def ordered(roots: Sequence[Expression]) -> list[Expression]:
     """Every node that `roots` need, operands first, each once, in one fixed order."""
     done: dict[int, Expression] = {}

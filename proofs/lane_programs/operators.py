@@ -43,6 +43,15 @@ def _comparison(instruction: str, meaning: str) -> Operator:
     return Operator(("f32", "f32"), "bool", instruction, f"{meaning}; false where either is NaN")
 
 
+def _halves(dtype: str) -> Operator:
+    return Operator(
+        ("b32", "b32"),
+        "b32",
+        f"max.NaN.{dtype}x2",
+        "half by half the greater; NaN if either is; +0 above -0",
+    )
+
+
 OPERATORS: Mapping[str, Operator] = MappingProxyType(
     {
         "add": _arithmetic(2, "add.rn.f32", "a + b, rounded to nearest even"),
@@ -76,10 +85,16 @@ OPERATORS: Mapping[str, Operator] = MappingProxyType(
         "shuffle": Operator(
             ("f32",), "f32", "shfl.sync.bfly.b32", "what the lane whose number is xored holds"
         ),
+        # As many operands as a lane has rows: all of them are exchanged at once.
+        "part": Operator(
+            ("f32",), "f32", "ld.shared.f32", "what the warp with that part of the row holds"
+        ),
         "low_bf16": Operator(("b32",), "f32", "shl.b32", "the low half, as BF16"),
         "high_bf16": Operator(("b32",), "f32", "and.b32", "the high half, as BF16"),
         "low_f16": Operator(("b32",), "f32", "cvt.f32.f16", "the low half, as FP16"),
         "high_f16": Operator(("b32",), "f32", "cvt.f32.f16", "the high half, as FP16"),
+        "maximum_bf16": _halves("bf16"),
+        "maximum_f16": _halves("f16"),
         "pack_bf16": Operator(
             ("f32", "f32"), "b32", "cvt.rn.bf16x2.f32", "a (low) and b (high), each rounded to BF16"
         ),

@@ -4,7 +4,8 @@
 4
 
 `groups[r]` are the value numbers that result r combines in a lane, in order; `masks` the xor masks
-of the shuffle rounds; `row_of[v]` the result that belongs to value v, replicas included.
+of the shuffle rounds; `row_of[v]` the result that belongs to value v, replicas included; `parts`
+how many warps hold parts of one row.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tylo.layouts.errors import GenerationError
+from tylo.layouts.exchange import replica
 from tylo.layouts.reduction import Reduction
 
 
@@ -23,6 +25,7 @@ class Rows:
     groups: tuple[tuple[int, ...], ...]
     masks: tuple[int, ...]
     row_of: tuple[int, ...]
+    parts: int = 1
 
     def __post_init__(self) -> None:
         for row, group in enumerate(self.groups):
@@ -46,20 +49,13 @@ class Rows:
 
 
 def rows_of(reduction: Reduction) -> Rows:
-    """The rows of a reduction inside warps.
+    """The rows of a reduction.
 
     >>> from tylo.layouts.atoms import atom
     >>> from tylo.layouts.reduction import reduction
     >>> rows_of(reduction(atom("mma.m16n8k16.bf16").operand("C").ownership, 1)).row_of
     (0, 0, 1, 1)
-
-    Raises `GenerationError` for one that crosses warps.
     """
-    if reduction.warp_exchange is not None:
-        raise GenerationError(
-            "a lane program stays inside a warp, and this reduction crosses warps",
-            hint="reduce inside the warps, then combine the parts through the exchange plan",
-        )
     source, result = reduction.source, reduction.result
     count: Any = result.value_count
     rows = {result.coordinates(0, row): row for row in range(count)}
@@ -70,4 +66,23 @@ def rows_of(reduction: Reduction) -> Rows:
         groups=reduction.groups,
         masks=reduction.lane_masks,
         row_of=tuple(rows[place[:axis] + place[axis + 1 :]] for place in places),
+        parts=reduction.parts,
+    )
+
+
+def part_holders(reduction: Reduction) -> tuple[tuple[tuple[int, ...], ...], ...]:
+    """For each thread, row and part, the thread whose value the exchange plan hands over.
+
+    That is the replica that writes the slot from which the part is read.
+    """
+    threads: Any = reduction.source.thread_count
+    rows, held = range(len(reduction.groups)), reduction.partial
+    writer: dict[int, int] = {}
+    for thread in range(threads):
+        if replica(held, **held.split(held.threads, thread)) == 0:
+            for row in rows:
+                writer[reduction.write_slot(thread, row)] = thread
+    return tuple(
+        tuple(tuple(writer[slot] for slot in reduction.read_slots(thread, row)) for row in rows)
+        for thread in range(threads)
     )

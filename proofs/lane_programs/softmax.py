@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 
-from tylo.proofs.lane_programs.combine import combine
+from tylo.proofs.lane_programs.combine import combine_rows
 from tylo.proofs.lane_programs.exponent import Exponent
 from tylo.proofs.lane_programs.expression import (
     Expression,
@@ -70,16 +70,15 @@ def update(rows: Rows, exponent: Exponent, *, masked: bool = False) -> LaneProgr
         pairs = zip(keep.registers(), values, strict=True)
         values = tuple(select(each, value, MINUS_INFINITY) for each, value in pairs)
     maxima, sums, references, rescales, weights = [], [], [], [], list(values)
-    for old, group in zip(state[0].registers(), rows.groups, strict=True):
-        tile = combine("maximum", [values[value] for value in group], rows.masks)
+    for old, tile in zip(state[0].registers(), combine_rows("maximum", values, rows), strict=True):
         maxima.append(operation("maximum", old, tile))
         references.append(reference(maxima[-1]))
         rescales.append(weight(old, references[-1], exponent))
     for value, row in enumerate(rows.row_of):
         weights[value] = weight(values[value], references[row], exponent)
-    for row, (old, group) in enumerate(zip(state[1].registers(), rows.groups, strict=True)):
-        tile = combine("add", [weights[value] for value in group], rows.masks)
-        sums.append(operation("fma", rescales[row], old, tile))
+    tiles = combine_rows("add", weights, rows)
+    for rescale, old, tile in zip(rescales, state[1].registers(), tiles, strict=True):
+        sums.append(operation("fma", rescale, old, tile))
     return LaneProgram(
         "A tile of scores enters the state: its weights, and the factor for what was accumulated "
         "before.",
@@ -171,9 +170,7 @@ def merge_lanes(rows: Rows, exponent: Exponent) -> LaneProgram:
     """
     parts = Array("part_maximum", "f32", rows.values), Array("part_sum", "f32", rows.values)
     maxima, sums = parts[0].registers(), parts[1].registers()
-    totals = [
-        combine("maximum", [maxima[value] for value in group], rows.masks) for group in rows.groups
-    ]
+    totals = combine_rows("maximum", maxima, rows)
     references = [reference(total) for total in totals]
     rescales = [
         weight(each, references[row], exponent)
@@ -183,10 +180,9 @@ def merge_lanes(rows: Rows, exponent: Exponent) -> LaneProgram:
         "Partial states of lanes and registers become one state for each row.",
         inputs=parts,
         outputs={
-            "maximum": tuple(totals),
-            "sum": tuple(
-                combine("add", [rescales[value] * sums[value] for value in group], rows.masks)
-                for group in rows.groups
+            "maximum": totals,
+            "sum": combine_rows(
+                "add", [each * total for each, total in zip(rescales, sums, strict=True)], rows
             ),
             "rescale": tuple(rescales),
         },
@@ -216,10 +212,5 @@ def reduce(rows: Rows, operator: str, result: str) -> LaneProgram:
     return LaneProgram(
         f"The {result} of each row, in every lane that shares it.",
         inputs=(values,),
-        outputs={
-            result: tuple(
-                combine(operator, [held[value] for value in group], rows.masks)
-                for group in rows.groups
-            )
-        },
+        outputs={result: combine_rows(operator, held, rows)},
     )

@@ -14,6 +14,7 @@ lane has. Nothing is sampled: all lanes, values and rows are compared.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from tylo.layouts.reduction import Reduction
@@ -21,7 +22,7 @@ from tylo.proofs.lane_programs import softmax
 from tylo.proofs.lane_programs.exponent import Exponent
 from tylo.proofs.lane_programs.expression import Expression
 from tylo.proofs.lane_programs.program import LaneProgram
-from tylo.proofs.lane_programs.rows import Rows, rows_of
+from tylo.proofs.lane_programs.rows import Rows, part_holders, rows_of
 from tylo.proofs.lane_programs.summands import Form, added, forms, greatest
 
 _EXPONENT = Exponent(0.125)
@@ -45,19 +46,22 @@ def difference(
         "maximum": result.coordinates,
         "sum": result.coordinates,
     }
-    for warp in range(-(-threads // 32)):
-        lanes = min(32, threads)
+    # Warps that exchange nothing are followed one by one.
+    exchanged = reduction.warp_exchange is not None
+    step = threads if exchanged else min(32, threads)
+    for first in range(0, threads, step):
 
-        def leaf(node: Expression, lane: int, warp: int = warp) -> Form:
+        def leaf(node: Expression, lane: int, first: int = first) -> Form:
             array, index = node.detail
-            return (array, *coordinates[array](32 * warp + lane, index))
+            return (array, *coordinates[array](first + lane, index))
 
-        found = iter(forms(stated.roots, lanes, leaf))
+        handed = part_holders(reduction) if exchanged else ()
+        found = iter(forms(stated.roots, step, leaf, handed))
         held = {name: [next(found) for _ in roots] for name, roots in stated.outputs.items()}
-        for lane in range(lanes):
-            wrong = _wrong(reduction, held, 32 * warp, lane)
+        for lane in range(step):
+            wrong = _wrong(reduction, held, first, lane)
             if wrong:
-                return f"warp {warp}, lane {lane}: {wrong}"
+                return f"warp {(first + lane) // 32}, lane {(first + lane) % 32}: {wrong}"
     return ""
 
 
@@ -80,6 +84,7 @@ def _wrong(
     return ""
 
 
+@lru_cache(maxsize=512)
 def _row(row: tuple[Any, ...], axis: int, extent: int) -> tuple[Form, dict[str, Form]]:
     """The reference of a row and its maximum, sum and factor, written as forms."""
     elements = [("scores", *row[:axis], position, *row[axis:]) for position in range(extent)]

@@ -20,23 +20,29 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from tylo.proofs.lane_programs.expression import Expression
-from tylo.proofs.lane_programs.lanes import read_lanes
+from tylo.proofs.lane_programs.lanes import Holders, read_lanes
 from tylo.proofs.lane_programs.operators import OPERATORS
 
 Form = Hashable
 
 
 def forms(
-    roots: Sequence[Expression], lanes: int, leaf: Callable[[Expression, int], Form]
+    roots: Sequence[Expression],
+    lanes: int,
+    leaf: Callable[[Expression, int], Form],
+    holders: Holders = (),
 ) -> list[tuple[Form, ...]]:
-    """The form of each root in each lane; `leaf` names what a register of a lane holds."""
+    """The form of each root in each lane; `leaf` names what a register of a lane holds.
+
+    `holders` as in `read_lanes`, for a program that crosses warps.
+    """
 
     def named(node: Expression, lane: int) -> Form:
         if node.operator == "constant":
             return ("constant", repr(node.detail[0]))
         return leaf(node, lane)
 
-    return read_lanes(roots, lanes, FUNCTIONS, named)
+    return read_lanes(roots, lanes, FUNCTIONS, named, holders)
 
 
 def added(*terms: Form) -> Form:

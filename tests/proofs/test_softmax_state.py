@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tylo.layouts.atoms import atom
+from tylo.layouts.exchange import ExchangePlan
 from tylo.layouts.ownership import Ownership
 from tylo.layouts.reduction import reduction
 from tylo.layouts.row_tiles import lane_local, row_tile
@@ -272,6 +273,19 @@ TILES: dict[str, tuple[Ownership, int]] = {
 @pytest.mark.parametrize("label", TILES)
 def test_every_element_enters_once(label: str) -> None:
     assert difference(reduction(*TILES[label])) == ""
+
+
+def test_parts_of_other_warps_enter_once() -> None:
+    plan = ExchangePlan(buffer="partials", extent=64, barrier=1)
+    for ownership, axis in (
+        (row_tile(vector=2, lanes=8, warps=3), 1),
+        (tile_operand(MMA, "C", warps_m=2, warps_n=2), 1),
+    ):
+        found = reduction(ownership, axis, plan)
+        assert difference(found) == ""
+        rows = rows_of(found)
+        short = Rows(rows.groups, rows.masks, rows.row_of, rows.parts - 1)
+        assert "lane 0: maximum 0" in difference(found, rows=short)
 
 
 def test_schedules_that_miss_or_repeat_are_found() -> None:

@@ -56,7 +56,12 @@ def kernel_text(program: LaneProgram, function: str | None = None) -> str:
 
 
 def run_on_machine(
-    program: LaneProgram, *, architecture: str = "sm_80", text: str = "", **inputs: Any
+    program: LaneProgram,
+    *,
+    architecture: str = "sm_80",
+    text: str = "",
+    seed: int | None = None,
+    **inputs: Any,
 ) -> tuple[dict[str, Any], Report]:
     """Outputs ``[batch, thread, register]`` of inputs of that shape, one block for each batch."""
     ptx = compile(text or kernel_text(program), architecture, kernels=["lane_program"]).ptx
@@ -71,5 +76,5 @@ def run_on_machine(
         for name, roots in program.outputs.items()
     }
     arguments += [Unwritten(each) for each in outputs.values()]
-    report = launch(ptx, "lane_program", batch, threads, arguments)
+    report = launch(ptx, "lane_program", batch, threads, arguments, seed=seed)
     return outputs, report
