@@ -22,6 +22,7 @@ from __future__ import annotations
 from tylo.codegen.launch.choice import Choice
 from tylo.codegen.softmax.few import FewKernel
 from tylo.codegen.softmax.flat import FlatKernel
+from tylo.codegen.softmax.geometry import STREAM_ALONE, held_shape, streamed_shape
 from tylo.codegen.softmax.kernel import SoftmaxKernel
 from tylo.codegen.softmax.narrow import few_tile, flat_tile
 from tylo.codegen.softmax.request import BYTES, SoftmaxRequest
@@ -29,14 +30,6 @@ from tylo.layouts.errors import GenerationError
 from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
 
 _VECTOR_BYTES = 16
-_BLOCK = 1024  # threads, at most
-_LEAST_BLOCK = 128  # threads, where rows are narrow
-_REPEATS = 2  # vectors a thread, while threads last
-_HELD = 8  # vectors a thread, at most: what the registers of 1024 threads hold
-_CLUSTER = 16
-_CLUSTERS_FROM = (9, 0)
-_STREAMED = 4  # vectors a thread and step
-_STREAM_THREADS = 512
 _NARROW = 16  # vectors: narrower rows that are not aligned are read element by element
 _NARROW_BYTES = {4: 256, 2: 512}  # from here on rows are read one by one, by element size
 _INDEX = 1 << 31
@@ -57,24 +50,20 @@ def choose(request: SoftmaxRequest) -> Choice:
         return narrow
     vector, ragged = _vector(request)
     vectors = request.columns // vector if ragged else -(-request.columns // vector)
-    tile = _held_tile(request, vector, vectors)
-    form = "rows"
-    if tile is None or (request.out_dtype is None and vectors > _REPEATS * _BLOCK):
-        form, tile = "stream", _streamed_tile(vector, vectors)
-    if ragged:
-        tile = _wide_enough(tile)
-    wide_values = BYTES[request.dtype] == 2 and tile.repeats * vector > 32 and form == "rows"
+    held = held_shape(request, vector, vectors)
+    if held is None or (request.out_dtype is None and vectors > STREAM_ALONE):
+        held = streamed_shape(vector, vectors)
     kernel = SoftmaxKernel(
-        tile=tile,
+        tile=_wide_enough(held.tile) if ragged else held.tile,
         dtype=request.dtype,
         out_dtype=request.out_dtype,
-        form="rows" if form == "rows" else "stream",
-        # Chunked kernels take every row as ragged: what remains of their registers is the same.
-        ragged=ragged or wide_values,
-        held=not wide_values,
+        form=held.form,
+        ragged=ragged,
+        held=held.held,
         mask_modes=None if request.mask is None else len(request.mask.rows),
         lse=request.lse,
         wide=request.columns >= _INDEX,
+        resident=held.resident,
     )
     return chosen(kernel, request, _reason(request, kernel, vectors, ragged))
 
@@ -125,11 +114,16 @@ def chosen(kernel: SoftmaxKernel, request: SoftmaxRequest, reason: str) -> Choic
             f"{request.columns} columns for a kernel that holds {kernel.capacity}",
             hint="give it more repeats, threads or blocks, or stream",
         )
+    blocks = -(-request.rows // tile.block_rows) * tile.cluster
+    if kernel.form == "ahead":
+        stay = request.multiprocessors * kernel.resident // tile.cluster * tile.cluster
+        blocks = min(blocks, max(stay, tile.cluster))
     return Choice(
         kernel=kernel,
         architecture=architecture(request.capability),
-        grid=(-(-request.rows // tile.block_rows) * tile.cluster, 1, 1),
+        grid=(blocks, 1, 1),
         block=(tile.threads, 1, 1),
+        shared=kernel.shared,
         cluster=(tile.cluster, 1, 1),
         parameters=kernel.parameters,
         reason=reason,
@@ -169,40 +163,11 @@ def _vector(request: SoftmaxRequest) -> tuple[int, bool]:
     return vector, False
 
 
-def _held_tile(request: SoftmaxRequest, vector: int, vectors: int) -> SoftmaxTile | None:
-    """The tile that holds whole rows in registers, or None where there is none."""
-    # Narrower vectors take as many bytes a thread, and no more registers.
-    spread = _VECTOR_BYTES // (vector * BYTES[request.dtype])
-    words = max(1, vector * BYTES[request.dtype] // 4)
-    most = _HELD * 4 // words
-    threads = min(_BLOCK, _power(-(-vectors // (_REPEATS * spread))))
-    cluster = 1
-    repeats = -(-vectors // threads)
-    if repeats > most:
-        cluster = _power(-(-vectors // (threads * most)))
-        if cluster > _CLUSTER or request.capability < _CLUSTERS_FROM:
-            return None
-        repeats = -(-vectors // (threads * cluster))
-    lanes, warps = min(threads, 32), max(1, threads // 32)
-    row_warps = max(1, _LEAST_BLOCK // 32 // warps) if cluster == 1 else 1
-    return SoftmaxTile(vector, lanes, warps, max(1, repeats), row_warps, cluster)
-
-
-def _streamed_tile(vector: int, vectors: int) -> SoftmaxTile:
-    threads = min(_STREAM_THREADS, max(32, _power(-(-vectors // _STREAMED))))
-    return SoftmaxTile(vector, 32, threads // 32, _STREAMED)
-
-
 def _wide_enough(tile: SoftmaxTile) -> SoftmaxTile:
     """With a thread for each single column of a head and a tail."""
     if tile.row_threads >= 2 * tile.vector:
         return tile
     return SoftmaxTile(tile.vector, 2 * tile.vector, 1, tile.repeats, tile.row_warps)
-
-
-def _power(number: int) -> int:
-    """The least power of two that is not below `number`."""
-    return 1 << max(0, number - 1).bit_length()
 
 
 def _reason(request: SoftmaxRequest, kernel: SoftmaxKernel, vectors: int, ragged: bool) -> str:
@@ -220,5 +185,7 @@ def _reason(request: SoftmaxRequest, kernel: SoftmaxKernel, vectors: int, ragged
     threads = f"{tile.row_threads} threads{blocks} a row"
     if kernel.form == "rows":
         return f"{what}, {threads}, read once into registers"
+    if kernel.form == "ahead":
+        return f"{what}, {threads}, read once into registers, the next row meanwhile"
     times = "read once" if kernel.out_dtype is None else "statistics first, then read again"
     return f"{what} and step, {threads}, {times}"

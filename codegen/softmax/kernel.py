@@ -7,14 +7,15 @@
 >>> [each.name for each in kernel.parameters]
 ['x', 'out', 'rows', 'columns', 'row_stride', 'out_row_stride']
 
-`form` is ``"rows"`` (a row is held in registers, and read once), ``"stream"`` (any width; read
-twice where probabilities are wanted) or ``"three_pass"`` (any width, a loop of single columns, for
-comparison). A `ragged` kernel takes rows that begin or end anywhere; an exact one whole aligned
-vectors. A `held` kernel keeps the weights between the two halves of its work, and one that does not
-keeps the words of its input, which take half the registers for 16-bit elements. `mask_modes` is how
-many modes the rows of a mask have, None for no mask. Indices of columns are 32 bits wide, or 64 in
-a `wide` kernel; rows and everything in bytes are always 64. At least `resident` blocks are to fit
-on a multiprocessor, which bounds the registers of a thread.
+`form` is ``"rows"`` (a row is held in registers, and read once), ``"ahead"`` (the same by blocks
+that stay, with the next row on its way meanwhile), ``"stream"`` (any width; read twice where
+probabilities are wanted) or ``"three_pass"`` (any width, a loop of single columns, for comparison).
+A `ragged` kernel takes rows that begin or end anywhere; an exact one whole aligned vectors. A
+`held` kernel keeps the weights between the two halves of its work, and one that does not keeps the
+words of its input, which take half the registers for 16-bit elements. `mask_modes` is how many
+modes the rows of a mask have, None for no mask. Indices of columns are 32 bits wide, or 64 in a
+`wide` kernel; rows and everything in bytes are always 64. At least `resident` blocks are to fit on
+a multiprocessor, which bounds the registers of a thread.
 """
 
 from __future__ import annotations
@@ -27,12 +28,14 @@ from tylo.codegen.lane_programs.cuda_reading import operator_functions
 from tylo.codegen.launch.choice import Parameter
 from tylo.codegen.softmax import memory, statistics
 from tylo.codegen.softmax.elements import ELEMENTS, words_of
+from tylo.codegen.softmax.request import BYTES
 from tylo.codegen.softmax.signature import ENTRY, arguments, entry, parameters
 from tylo.layouts.errors import GenerationError
 from tylo.proofs.lane_programs.exponent import Exponent
 from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
 
-Form = Literal["rows", "stream", "three_pass"]
+Form = Literal["rows", "ahead", "stream", "three_pass"]
+HELD: tuple[Form, ...] = ("rows", "ahead")
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,11 @@ class SoftmaxKernel:
             raise GenerationError(
                 "a softmax kernel without a result", hint="ask for probabilities or log-sum-exp"
             )
+        if self.form == "ahead" and self.tile.vector * BYTES[self.dtype] != 16:
+            raise GenerationError(
+                f"copies of {self.tile.vector * BYTES[self.dtype]} bytes ahead",
+                hint="copy vectors of 16 bytes",
+            )
         if self.form == "three_pass" and self.tile.parts > 1:
             raise GenerationError("three passes over several warps", hint="give a row one warp")
         if self.ragged and self.tile.row_threads < 2 * self.tile.vector:
@@ -69,7 +77,7 @@ class SoftmaxKernel:
     @property
     def chunk(self) -> int:
         """Vectors whose values a lane holds as float32 at a time."""
-        if self.held or self.form != "rows":
+        if self.held or self.form not in HELD:
             return self.tile.repeats
         return 1
 
@@ -77,11 +85,6 @@ class SoftmaxKernel:
     def chunked(self) -> bool:
         """Whether a lane's vectors enter the state in several chunks."""
         return self.chunk < self.tile.repeats
-
-    @property
-    def by_lane(self) -> bool:
-        """Whether each lane keeps a state of its own, merged once all of the row has entered."""
-        return self.chunked or self.form == "stream"
 
     @property
     def edge_apart(self) -> bool:
@@ -101,7 +104,7 @@ class SoftmaxKernel:
     @property
     def capacity(self) -> int | None:
         """The widest row; None where any width is right."""
-        return self.tile.capacity if self.form == "rows" else None
+        return self.tile.capacity if self.form in HELD else None
 
     @property
     def slack(self) -> int:
@@ -119,9 +122,11 @@ class SoftmaxKernel:
         )
 
     @property
-    def skeleton(self) -> str:
-        """The file of the kernel's skeleton."""
-        return "rows_packed" if self.chunked else self.form
+    def shared(self) -> int:
+        """Bytes of dynamic shared memory: of the row that is on its way."""
+        if self.form != "ahead":
+            return 0
+        return self.tile.repeats * self.tile.threads * self.tile.vector * BYTES[self.dtype]
 
     def source(self) -> str:
         """The whole translation unit: no header, no include."""
@@ -133,7 +138,7 @@ class SoftmaxKernel:
                 *(cuda_file("softmax", each) for each in memory.wrappers(self)),
                 memory.rows(self),
                 cuda_file("softmax", f"span_{'ragged' if self.ragged else 'exact'}.cuh"),
-                memory.load(self),
+                memory.ahead(self) if self.form == "ahead" else memory.load(self),
                 memory.mask(self),
                 memory.unpack(self),
                 memory.store(self),
@@ -145,10 +150,14 @@ class SoftmaxKernel:
                 ),
                 cuda_file("softmax", f"exchange_{parts}.cuh"),
                 memory.store_log_sum_exp(self),
-                cuda_file("softmax", f"{self.skeleton}.cuh"),
+                *([cuda_file("softmax", self._weighing())] if self.form in HELD else []),
+                cuda_file("softmax", f"{self.form}.cuh"),
                 entry(self.entry, self.parameters, self.tile.cluster),
             ]
         )
+
+    def _weighing(self) -> str:
+        return "rows_packed.cuh" if self.chunked else "rows_held.cuh"
 
     def _head(self) -> str:
         tile = self.tile
@@ -174,6 +183,7 @@ class SoftmaxKernel:
             f"    cluster_blocks = {tile.cluster},\n"
             f"    parts_of_lane = {lanes},\n"
             f"    slots = {tile.block_rows * tile.parts},\n"
+            f"    turns = {2 if self.form == 'ahead' else 1},\n"
             f"    writes_probabilities = {int(self.out_dtype is not None)},\n"
             f"    masked_word = {ELEMENTS[self.dtype].masked:#010x},\n"
             "};\n\n" + arguments(self.parameters)

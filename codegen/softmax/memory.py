@@ -38,6 +38,7 @@ def wrappers(kernel: SoftmaxKernel) -> list[str]:
     if kernel.mask_modes is not None and tile.vector >= 4:
         sizes.add(tile.vector)
     files = [f"vector_{size}.cuh" for size in sorted(sizes)]
+    files += ["copy_16.cuh"] if kernel.form == "ahead" else []
     return files + (["flag.cuh"] if kernel.mask_modes is not None else [])
 
 
@@ -63,21 +64,56 @@ def load(kernel: SoftmaxKernel) -> str:
     """`load_span`: the words of a thread's vectors, and of its single column."""
     tile, count = kernel.tile, words_of(kernel.dtype, kernel.tile.vector)
     lines = []
-    for repeat, column in _columns(kernel):
+    for repeat, offset in _offsets(kernel):
         words = ", ".join(f"words[{repeat * count + word}]" for word in range(count))
         lines.append(
-            f"load_{tile.vector * BYTES[kernel.dtype]}(span.x + {column}, {column} < span.body, "
+            f"load_{tile.vector * BYTES[kernel.dtype]}(at + {offset}, {offset} < left, "
             f"masked_word, {words});"
         )
-    if kernel.ragged:
-        lines.append(
-            f"load_{BYTES[kernel.dtype]}(span.x - span.head + span.edge_column, "
-            f"span.edge{_in_first(kernel)}, masked_word, words[{kernel.words - 1}]);"
-        )
+    lines += _load_edge(kernel)
     return function(
         "load_span",
         "const Span& span, unsigned thread, unsigned rank, unsigned (&words)[word_registers]",
-        [*_named(kernel), *lines],
+        [*_first(kernel), "const Element* const at = span.x + first;", *lines],
+    )
+
+
+def ahead(kernel: SoftmaxKernel) -> str:
+    """`ask_span` and `take_span`: a thread's vectors on their way to shared memory, and back."""
+    tile = kernel.tile
+    size = tile.vector * BYTES[kernel.dtype]
+    own = f"asked + ({expression(_THREAD * size)})"
+    asked, taken = [], ["uint4 each;"]
+    for repeat, offset in _offsets(kernel):
+        slot = f"own + {repeat * tile.threads * size}u"
+        asked.append(f"if ({offset} < left) copy_16({slot}, at + {offset});")
+        taken.append("each = make_uint4(masked_word, masked_word, masked_word, masked_word);")
+        taken.append(f"if ({offset} < left) each = *reinterpret_cast<const uint4*>({slot});")
+        for word, member in enumerate("xyzw"):
+            taken.append(f"words[{4 * repeat + word}] = each.{member};")
+    where = "const Span& span, unsigned thread, unsigned rank, "
+    return (
+        function(
+            "ask_span",
+            where + "unsigned char* asked",
+            [
+                *_first(kernel),
+                "const Element* const at = span.x + first;",
+                f"unsigned char* const own = {own};",
+                *asked,
+            ],
+        )
+        + "\n"
+        + function(
+            "take_span",
+            where + "const unsigned char* asked,\n    unsigned (&words)[word_registers]",
+            [
+                *_first(kernel),
+                f"const unsigned char* const own = {own};",
+                *taken,
+                *_load_edge(kernel),
+            ],
+        )
     )
 
 
@@ -121,7 +157,7 @@ def mask(kernel: SoftmaxKernel) -> str:
         *mask_row(kernel.mask_modes, "row < given.rows ? row : 0"),
         f"const unsigned char* const flags = given.mask + mask_at"
         f"{' + span.head * given.mask_column_stride' if head else ''};",
-        *_named(kernel),
+        *_first(kernel),
     ]
     single = list(_flags_one_by_one(kernel))
     if tile.vector >= 4:
@@ -152,7 +188,7 @@ def store(kernel: SoftmaxKernel) -> str:
     if kernel.out_dtype is not None:
         size = BYTES[kernel.out_dtype]
         vectors = list(_vector_stores(kernel, kernel.out_dtype))
-        lines = _named(kernel, chunked=True)
+        lines = [*_first(kernel), "Result* const at = span.out + first;"]
         if kernel.ragged:
             (word,) = packed_text(kernel.out_dtype, ["weight"])
             edge = [
@@ -197,24 +233,38 @@ def store_log_sum_exp(kernel: SoftmaxKernel) -> str:
     )
 
 
-def _columns(kernel: SoftmaxKernel, *, chunked: bool = False) -> Iterator[tuple[int, str]]:
-    """Each vector, of all or of a chunk, and the name of its first column."""
-    for repeat in range(kernel.chunk if chunked else kernel.tile.repeats):
-        yield repeat, f"column_{repeat}"
-
-
-def _named(kernel: SoftmaxKernel, *, chunked: bool = False) -> list[str]:
-    first = "span.first + " if kernel.form != "rows" else ""
-    before = name("chunk") * kernel.chunk if chunked and kernel.chunked else 0
+def _load_edge(kernel: SoftmaxKernel) -> list[str]:
+    if not kernel.ragged:
+        return []
     return [
-        f"const column_t {label} = "
-        f"{first}{expression(kernel.tile.column(_THREAD, before + repeat, _RANK))};"
-        for repeat, label in _columns(kernel, chunked=chunked)
+        f"load_{BYTES[kernel.dtype]}(span.x - span.head + span.edge_column, "
+        f"span.edge{_in_first(kernel)}, masked_word, words[{kernel.words - 1}]);"
+    ]
+
+
+def _offsets(kernel: SoftmaxKernel, *, chunked: bool = False) -> Iterator[tuple[int, str]]:
+    """Each vector, of all or of a chunk, and how far its first column is from the thread's first.
+
+    That is a constant: a repeat is a digit of its own in the ownership.
+    """
+    tile = kernel.tile
+    for repeat in range(kernel.chunk if chunked else tile.repeats):
+        apart = tile.column(0, repeat) - tile.column(0, 0)
+        before = f" + chunk * {tile.step * kernel.chunk}u" if chunked and kernel.chunked else ""
+        yield repeat, f"{apart}u{before}"
+
+
+def _first(kernel: SoftmaxKernel) -> list[str]:
+    """The thread's first column in the body, and `left`, how many there are from there on."""
+    step = "span.first + " if kernel.form in ("stream", "three_pass") else ""
+    return [
+        f"const column_t first = {step}({expression(kernel.tile.column(_THREAD, 0, _RANK))});",
+        "const column_t left = first < span.body ? span.body - first : 0;",
     ]
 
 
 def _in_first(kernel: SoftmaxKernel) -> str:
-    return " && span.first == 0" if kernel.form != "rows" else ""
+    return " && span.first == 0" if kernel.form in ("stream", "three_pass") else ""
 
 
 def mask_row(modes: int, row: str) -> list[str]:
@@ -230,11 +280,11 @@ def mask_row(modes: int, row: str) -> list[str]:
 
 
 def _flags_one_by_one(kernel: SoftmaxKernel) -> Iterator[str]:
-    for repeat, column in _columns(kernel):
+    for repeat, offset in _offsets(kernel):
         for value in range(kernel.tile.vector):
             flag = (
-                f"load_flag(flags + ({column} + {value}u) * given.mask_column_stride, "
-                f"{column} < span.body)"
+                f"load_flag(flags + (first + {offset} + {value}u) * given.mask_column_stride, "
+                f"{offset} < left)"
             )
             yield _masked(kernel, repeat, value, f"!{flag}")
 
@@ -243,9 +293,9 @@ def _flags_by_vector(kernel: SoftmaxKernel) -> Iterator[str]:
     vector = kernel.tile.vector
     names = [f"kept_{word}" for word in range(vector // 4)]
     yield f"unsigned {', '.join(names)};"
-    for repeat, column in _columns(kernel):
+    for repeat, offset in _offsets(kernel):
         yield (
-            f"load_{vector}(flags + {column}, {column} < span.body, 0x01010101u, "
+            f"load_{vector}(flags + first + {offset}, {offset} < left, 0x01010101u, "
             f"{', '.join(names)});"
         )
         for value in range(vector):
@@ -264,25 +314,22 @@ def _masked(kernel: SoftmaxKernel, repeat: int, value: int, dropped: str) -> str
 
 def _vector_stores(kernel: SoftmaxKernel, dtype: str) -> Iterator[str]:
     vector = kernel.tile.vector
-    for repeat, column in _columns(kernel, chunked=True):
+    for repeat, offset in _offsets(kernel, chunked=True):
         for first, size in pieces(dtype, vector):
             held = [f"weights[{repeat * vector + first + each}]" for each in range(size)]
-            place_text = f"span.out + {column}" + (f" + {first}u" if first else "")
+            where = f"at + {offset}" + (f" + {first}u" if first else "")
             yield (
-                f"store_{size * BYTES[dtype]}({place_text}, {column} < span.body, "
+                f"store_{size * BYTES[dtype]}({where}, {offset} < left, "
                 f"{', '.join(packed_text(dtype, held))});"
             )
 
 
 def _single_stores(kernel: SoftmaxKernel, dtype: str) -> Iterator[str]:
     vector = kernel.tile.vector
-    for repeat, column in _columns(kernel, chunked=True):
+    for repeat, offset in _offsets(kernel, chunked=True):
         for value in range(vector):
             (word,) = packed_text(dtype, [f"weights[{repeat * vector + value}]"])
-            yield (
-                f"store_{BYTES[dtype]}(span.out + {column} + {value}u, {column} < span.body, "
-                f"{word});"
-            )
+            yield (f"store_{BYTES[dtype]}(at + {offset} + {value}u, {offset} < left, {word});")
 
 
 def function(title: str, parameters: str, lines: list[str]) -> str:

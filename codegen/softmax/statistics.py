@@ -22,7 +22,12 @@ from tylo.layouts.reduction import Reduction, reduction
 from tylo.layouts.row_tiles import row_tile
 from tylo.layouts.terms import name
 from tylo.proofs.lane_programs.exponent import Exponent
-from tylo.proofs.lane_programs.softmax_rows import add_weights, raise_maximum, share
+from tylo.proofs.lane_programs.softmax_rows import (
+    add_weights,
+    raise_by_words,
+    raise_maximum,
+    share,
+)
 
 if TYPE_CHECKING:
     from tylo.codegen.softmax.kernel import SoftmaxKernel
@@ -49,34 +54,41 @@ def across_lanes(kernel: SoftmaxKernel) -> Reduction:
 def functions(kernel: SoftmaxKernel) -> str:
     """Every state function that the kernel's skeleton calls."""
     exponent = kernel.exponent
-    if kernel.form == "three_pass":
-        lanes = across_lanes(kernel)
-        texts = [
-            device_function(raise_maximum(kernel.values), "raise_maximum"),
-            device_function(add_weights(kernel.values, exponent), "add_weights"),
-            reduced(lanes, "maximum", "row_maximum"),
-            reduced(lanes, "sum", "row_sum"),
-            probabilities_function(in_lane(kernel), exponent, "softmax_probabilities"),
-        ]
-    elif kernel.by_lane:
-        held = in_lane(kernel)
-        texts = [
-            update_function(held, exponent, "softmax_update"),
-            merge_lanes_function(across_lanes(kernel), exponent, "merge_lanes"),
-            probabilities_function(held, exponent, "softmax_probabilities"),
-        ]
-    else:
+    if kernel.form in ("rows", "ahead") and not kernel.chunked:
         texts = [update_function(in_warp(kernel), exponent, "softmax_update"), _finish(kernel)]
-    if kernel.chunked:
-        single = reduction(row_tile(vector=1, lanes=1), 1)
-        texts.append(update_function(single, exponent, "update_edge"))
-        texts.append(probabilities_function(single, exponent, "edge_probabilities"))
+    else:
+        texts = [probabilities_function(in_lane(kernel), exponent, "softmax_probabilities")]
+    if kernel.form == "stream":
+        lanes = across_lanes(kernel)
+        texts.append(update_function(in_lane(kernel), exponent, "softmax_update"))
+        texts.append(merge_lanes_function(lanes, exponent, "merge_lanes"))
+    if kernel.form == "three_pass" or kernel.chunked:
+        texts += _apart(kernel)
     if kernel.tile.parts > 1:
         parts = reduction(kernel.tile.part_tile, 1)
         texts.append(merge_lanes_function(parts, exponent, "merge_parts"))
     if kernel.lse:
         texts.append(log_sum_exp_function(1, exponent, "log_sum_exp"))
     return "\n".join(texts)
+
+
+def _apart(kernel: SoftmaxKernel) -> list[str]:
+    """Maximum and sum by themselves: of a lane's values, then of the lanes along a row."""
+    exponent, lanes = kernel.exponent, across_lanes(kernel)
+    texts = [
+        device_function(add_weights(kernel.values, exponent), "add_weights"),
+        reduced(lanes, "maximum", "row_maximum"),
+        reduced(lanes, "sum", "row_sum"),
+    ]
+    if not kernel.chunked:
+        return [*texts, device_function(raise_maximum(kernel.values), "raise_maximum")]
+    single = reduction(row_tile(vector=1, lanes=1), 1)
+    return [
+        *texts,
+        device_function(raise_by_words(kernel.words, kernel.dtype), "raise_maximum"),
+        device_function(add_weights(1, exponent), "add_weight_of_edge"),
+        probabilities_function(single, exponent, "edge_probabilities"),
+    ]
 
 
 def slots(kernel: SoftmaxKernel) -> str:

@@ -3,10 +3,13 @@ __device__ __forceinline__ unsigned cluster_rank() { return 0; }
 
 __device__ __forceinline__ void start_cluster() {}
 
+__device__ __forceinline__ void join_cluster() {}
+
 __device__ __forceinline__ void exchange(
-    unsigned thread, unsigned rank, const float (&part_maximum)[1], const float (&part_sum)[1],
-    float (&maximum)[1], float (&sum)[1]) {
-    __shared__ float2 part[slots];
+    unsigned turn, unsigned thread, unsigned rank, const float (&part_maximum)[1],
+    const float (&part_sum)[1], float (&maximum)[1], float (&sum)[1]) {
+    __shared__ float2 parts[turns][slots];
+    float2 (&part)[slots] = parts[turn];
     if (part_copy(thread) == 0) {
         part[own_slot(thread, rank)] = make_float2(part_maximum[0], part_sum[0]);
     }

@@ -12,11 +12,15 @@ __device__ __forceinline__ void start_cluster() {
     asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 }
 
-__device__ __forceinline__ void exchange(
-    unsigned thread, unsigned rank, const float (&part_maximum)[1], const float (&part_sum)[1],
-    float (&maximum)[1], float (&sum)[1]) {
-    __shared__ float2 part[slots];
+__device__ __forceinline__ void join_cluster() {
     asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+}
+
+__device__ __forceinline__ void exchange(
+    unsigned turn, unsigned thread, unsigned rank, const float (&part_maximum)[1],
+    const float (&part_sum)[1], float (&maximum)[1], float (&sum)[1]) {
+    __shared__ float2 parts[turns][slots];
+    float2 (&part)[slots] = parts[turn];
     // One lane of the warp for each block.
     const unsigned block = part_copy(thread);
     if (block < cluster_blocks) {

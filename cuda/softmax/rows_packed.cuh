@@ -1,34 +1,36 @@
-// Rows held whole in registers as they lie in memory, chunk by chunk made float32 when needed: half
-// the registers for 16-bit elements. Each element is read once and written once.
-__device__ __forceinline__ void softmax_kernel(const Arguments& given) {
-    const unsigned thread = threadIdx.x, rank = cluster_rank();
-    start_cluster();
-    const unsigned long long row = first_row(blockIdx.x) + row_of(thread);
-    const Span span = span_of(given, row, thread, rank);
-    unsigned words[word_registers];
-    load_span(span, thread, rank, words);
-    mask_words(given, span, row, thread, rank, words);
-    float lane_maxima[1] = {-lane_infinity()}, lane_sums[1] = {0.0f}, rescale[1];
-    float scores[values], weights[values], edge[1];
-    unpack_edge(words, edge);
-    update_edge(edge, lane_maxima, lane_sums, edge, rescale);
-#pragma unroll
-    for (unsigned chunk = 0; chunk < chunks; ++chunk) {
-        unpack(words, chunk, scores);
-        softmax_update(scores, lane_maxima, lane_sums, weights, rescale);
-    }
-    float part_maximum[1], part_sum[1], maximum[1], sum[1];
-    merge_lanes(lane_maxima, lane_sums, part_maximum, part_sum, rescale);
-    exchange(thread, rank, part_maximum, part_sum, maximum, sum);
-    store_log_sum_exp(given, row, thread, rank, maximum, sum);
-    if (!writes_probabilities) {
-        return;
-    }
-    // The compiler would keep what it unpacked, and run out of registers.
+// What a thread does with its part of a row, held as it lies in memory and made float32 chunk by
+// chunk when needed: half the registers for 16-bit elements.
+
+// The compiler would keep what it unpacked, and run out of registers.
+__device__ __forceinline__ void forget_unpacked(unsigned (&words)[word_registers]) {
 #pragma unroll
     for (unsigned word = 0; word < word_registers; ++word) {
         asm volatile("" : "+r"(words[word]));
     }
+}
+
+__device__ __forceinline__ void weigh_row(
+    const Arguments& given, const Span& span, unsigned long long row, unsigned thread,
+    unsigned rank, unsigned turn, unsigned (&words)[word_registers]) {
+    float greatest[1] = {-lane_infinity()}, lane_sum[1] = {0.0f};
+    float scores[values], weights[values], edge[1];
+    float part_maximum[1], part_sum[1], maximum[1], sum[1];
+    raise_maximum(words, greatest);
+    row_maximum(greatest, part_maximum);
+    unpack_edge(words, edge);
+    add_weight_of_edge(edge, part_maximum, lane_sum);
+#pragma unroll
+    for (unsigned chunk = 0; chunk < chunks; ++chunk) {
+        unpack(words, chunk, scores);
+        add_weights(scores, part_maximum, lane_sum);
+    }
+    row_sum(lane_sum, part_sum);
+    exchange(turn, thread, rank, part_maximum, part_sum, maximum, sum);
+    store_log_sum_exp(given, row, thread, rank, maximum, sum);
+    if (!writes_probabilities) {
+        return;
+    }
+    forget_unpacked(words);
     unpack_edge(words, edge);
     edge_probabilities(edge, maximum, sum, edge);
     store_edge(span, edge[0]);

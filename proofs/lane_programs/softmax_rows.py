@@ -53,6 +53,19 @@ def raise_maximum(values: int) -> LaneProgram:
     )
 
 
+def raise_by_words(words: int, dtype: str) -> LaneProgram:
+    """The same from packed 16-bit scores, two at a time: the greatest is the same number."""
+    packed, maximum = Array("words", "b32", words), Array("maximum", "f32", 1)
+    (old,) = maximum.registers()
+    both = combine(f"maximum_{dtype}", packed.registers(), ())
+    halves = [operation(f"{half}_{dtype}", both) for half in ("low", "high")]
+    return LaneProgram(
+        "The greatest score so far, of packed scores.",
+        inputs=(packed, maximum),
+        outputs={"maximum": (operation("maximum", old, operation("maximum", *halves)),)},
+    )
+
+
 def add_weights(values: int, exponent: Exponent) -> LaneProgram:
     """The sum of a lane's weights so far, under a maximum that is known already."""
     scores = Array("scores", "f32", values)

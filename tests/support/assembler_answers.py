@@ -30,7 +30,8 @@ from tylo.proofs.ptx.program import Entry, Instruction
 
 # What the assembler takes and the table refuses: it may be narrower, but not by accident.
 NARROWER = {
-    "arithmetic of halves": r"(add|sub|mul|fma|abs|neg|min|max|ex2|tanh|setp)\b.*f16(x2)?",
+    "arithmetic of halves but max.NaN of two": r"(?!max\.NaN\.b?f16x2)"
+    r"(add|sub|mul|fma|abs|neg|min|max|ex2|tanh|setp)\b.*f16(x2)?",
     "conversions of halves but from and to f32": r"cvt\.(rn\.)?(f|bf)16\.b?f16"
     r"|cvt\.rn\.(bf16\.([us]\d+|f64)|(ftz\.)?f(32|64)\.bf16|ftz\.(b?f16\.f32|f32\.[us]\d+))"
     r"|cvt\.ftz\.f32\.b?f16|cvt\.r[nzmp]i\..*(\.bf16|f16\.f16)|cvt\.f64\.f64"

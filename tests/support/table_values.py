@@ -229,4 +229,43 @@ def _floats() -> list[Expectation]:
     return list({each.mnemonic: each for each in found}.values())
 
 
-EXPECTATIONS = (*_integers(), *_tables(), *_vectors(), *_addresses(), *_floats())
+def _halves() -> list[Expectation]:
+    """The greater of two halves, NaN where either is, +0 above -0 (PTX ISA 9.7.4.8)."""
+    generator = random.Random(2)
+    found = []
+    for kind in ("f16", "bf16"):
+        special = [0, 0x8000, 1, 0x8001, 0x7FFF, 0xFFFF, float_values.NAN[kind] ^ 0x1FF]
+        special += [float_values.encoded((sign, "inf"), kind) for sign in (0, 1)]
+
+        def word(special: list[int] = special) -> int:
+            halves = [
+                generator.choice(special) if generator.random() < 0.6 else generator.getrandbits(16)
+                for _ in range(2)
+            ]
+            return halves[0] | halves[1] << 16
+
+        rows = tuple((word(), word()) for _ in range(ROWS))
+        results = tuple(
+            _greater(a & 0xFFFF, b & 0xFFFF, kind) | _greater(a >> 16, b >> 16, kind) << 16
+            for a, b in rows
+        )
+        found.append(
+            Expectation(f"max.NaN.{kind}x2", "%a, %b, %c", (32, 32), rows, results, floating=True)
+        )
+    return found
+
+
+def _greater(a: int, b: int, kind: str) -> int:
+    pair = [float_values.decoded(each, kind) for each in (a, b)]
+    if any(size == "nan" for _, size in pair):
+        return float_values.NAN[kind]
+
+    def order(each: int) -> tuple[float, int]:
+        sign, size = float_values.decoded(each, kind)
+        number = float("inf") if size == "inf" else float(size)
+        return (-number if sign else number), -sign
+
+    return max((a, b), key=order)
+
+
+EXPECTATIONS = (*_integers(), *_tables(), *_vectors(), *_addresses(), *_floats(), *_halves())

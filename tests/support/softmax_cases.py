@@ -1,0 +1,213 @@
+"""Softmax kernels on the PTX machine: inputs with every special row, poisoned outputs, an oracle.
+
+A `Case` is one call. `run(case)` chooses a kernel, or takes the one it is given, runs it on the
+machine and returns what it wrote, with everything around it: gaps between rows, and elements before
+and after the output, all poisoned beforehand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tylo.codegen.cache import compile_cached
+from tylo.codegen.launch.choice import Choice
+from tylo.codegen.nvrtc import require_full_speed
+from tylo.codegen.softmax import MaskGeometry, SoftmaxRequest, choose, oracle
+from tylo.codegen.softmax.request import BYTES
+from tylo.proofs.ptx.machine.launch import launch
+
+WORDS = {"f32": np.uint32, "bf16": np.uint16, "f16": np.uint16}
+POISON = {"f32": 0xFFFFFFFF, "bf16": 0xFFFF, "f16": 0xFFFF}
+_AROUND = 16
+
+
+@dataclass(frozen=True)
+class Case:
+    """Rows, columns and types; `pad` elements between rows, `start` before the first of x."""
+
+    rows: int
+    columns: int
+    dtype: str = "f32"
+    out_dtype: str | None = "f32"
+    pad: int = 0
+    start: int = 0
+    out_pad: int = 0
+    out_start: int = 0
+    lse: bool = False
+    mask: str = ""
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run gave beside what it should have; `around` is every poisoned element outside."""
+
+    choice: Choice
+    probabilities: Any
+    expected: Any
+    logarithm: Any
+    expected_logarithm: Any
+    around: Any
+
+
+def scores(case: Case) -> Any:
+    """Random logits; the first rows are special: masked out, NaN, +inf, one kept, huge, equal."""
+    generator = np.random.default_rng(case.rows * 1009 + case.columns)
+    x = generator.normal(0, 3, (case.rows, case.columns))
+    big = 6e4 if case.dtype == "f16" else 3e38
+    special = [-np.inf, None, None, -np.inf, None, 1.5]
+    for row, value in enumerate(special[: case.rows]):
+        if value is not None:
+            x[row] = value
+    if case.rows > 5:
+        x[1, case.columns // 2] = np.nan
+        x[2, case.columns - 1] = np.inf
+        x[3, case.columns - 1] = -7.0
+        x[4] = np.where(np.arange(case.columns) % 2, -big, big)
+    return x
+
+
+def request(case: Case, capability: tuple[int, int] = (8, 0)) -> SoftmaxRequest:
+    """What the chooser is asked."""
+    out = case.out_dtype or "f32"
+    pitches = [
+        (case.start * BYTES[case.dtype], (case.columns + case.pad) * BYTES[case.dtype]),
+        (case.out_start * BYTES[out], (case.columns + case.out_pad) * BYTES[out]),
+    ]
+    every = [_alignment(start | (pitch if case.rows > 1 else 0)) for start, pitch in pitches]
+    return SoftmaxRequest(
+        rows=case.rows,
+        columns=case.columns,
+        dtype=case.dtype,
+        out_dtype=case.out_dtype,
+        row_stride=case.columns + case.pad,
+        out_row_stride=case.columns + case.out_pad,
+        alignment=every[0],
+        out_alignment=every[1],
+        mask=_geometry(case),
+        lse=case.lse,
+        capability=capability,
+        start_alignment=min(_alignment(start) for start, _ in pitches),
+    )
+
+
+def run(case: Case, choice: Choice | None = None) -> Result:
+    """Run a kernel on the machine; raises what the machine finds wrong with it."""
+    choice = choice or choose(request(case))
+    kernel = choice.kernel
+    compiled = compile_cached(kernel.source(), "sm_80", kernels=[kernel.entry])
+    require_full_speed(compiled)
+    x, keep = scores(case), _keep(case)
+    held = np.zeros(case.start + case.rows * (case.columns + case.pad) + _AROUND, WORDS[case.dtype])
+    given = _rows(held, case.start, case.columns + case.pad, x.shape)
+    given[...] = oracle.narrowed(x, case.dtype)
+    out_dtype = case.out_dtype or "f32"
+    out = np.full(
+        case.out_start + case.rows * (case.columns + case.out_pad) + _AROUND,
+        POISON[out_dtype],
+        WORDS[out_dtype],
+    )
+    lse = np.full(case.rows + 1, -1, np.int32).view(np.float32)
+    values = {
+        "x": held[case.start :],
+        "out": out[case.out_start :],
+        "lse": lse,
+        "rows": case.rows,
+        "columns": case.columns,
+        "row_stride": case.columns + case.pad,
+        "out_row_stride": case.columns + case.out_pad,
+        **_mask_arguments(case, keep),
+    }
+    arguments = [values[each.name] for each in choice.parameters]
+    launch(
+        compiled.ptx,
+        kernel.entry,
+        choice.grid,
+        choice.block,
+        arguments,
+        seed=case.seed,
+        shared_bytes=choice.shared,
+    )
+    wanted, wanted_lse = oracle.softmax(oracle.widened(given.copy(), case.dtype), keep)
+    written = _rows(out, case.out_start, case.columns + case.out_pad, x.shape)
+    found = oracle.widened(written.copy(), out_dtype)
+    written[...] = POISON[out_dtype]
+    assert np.isnan(lse[-1])
+    return Result(choice, found, wanted, lse[:-1], wanted_lse, out)
+
+
+def require_right(case: Case, choice: Choice | None = None) -> Choice:
+    """Run and compare; the choice that was run."""
+    result = run(case, choice)
+    assert (result.around == POISON[case.out_dtype or "f32"]).all(), "wrote beside the rows"
+    if case.out_dtype is not None:
+        relative, absolute = oracle.tolerance(case.out_dtype)
+        off = np.abs(result.probabilities - result.expected)
+        both = np.isnan(result.probabilities) & np.isnan(result.expected)
+        right = both | (off <= relative * np.abs(result.expected) + absolute)
+        assert right.all(), f"first wrong at {np.argwhere(~right)[0]}: {result.choice.reason}"
+    if case.lse:
+        found, wanted = result.logarithm, result.expected_logarithm
+        with np.errstate(invalid="ignore"):
+            near = np.abs(found - wanted) <= 2e-6 * np.maximum(1, np.abs(wanted))
+        same = (found == wanted) | (np.isnan(found) & np.isnan(wanted)) | near
+        assert same.all(), f"log-sum-exp of row {np.argwhere(~same)[0]}"
+    return result.choice
+
+
+def _geometry(case: Case) -> MaskGeometry | None:
+    return {
+        "": None,
+        "whole": MaskGeometry(((case.rows, case.columns),), 1),
+        "columns": MaskGeometry(((case.rows, 0),), 1),
+        "rows": MaskGeometry(((case.rows, 1),), 0),
+        "heads": MaskGeometry(((case.rows // 3, 0), (3, case.columns)), 1),
+        "strided": MaskGeometry(((case.rows, 2 * case.columns),), 2),
+    }[case.mask]
+
+
+def _keep(case: Case) -> Any:
+    """The mask as an array of rows by columns, with a row that keeps nothing."""
+    if not case.mask:
+        return None
+    keep = np.random.default_rng(7).random((case.rows, case.columns)) < 0.6
+    keep[min(3, case.rows - 1)] = False
+    if case.mask == "columns":
+        keep[:] = keep[0]
+    if case.mask == "rows":
+        keep[:] = keep[:, :1]
+    if case.mask == "heads":
+        keep = keep[np.arange(case.rows) % 3]
+    return keep
+
+
+def _mask_arguments(case: Case, keep: Any) -> dict[str, Any]:
+    geometry = _geometry(case)
+    if geometry is None:
+        return {}
+    stored = {
+        "whole": lambda: keep,
+        "columns": lambda: keep[0],
+        "rows": lambda: keep[:, 0],
+        "heads": lambda: keep[:3],
+        "strided": lambda: np.repeat(keep, 2, axis=1),
+    }[case.mask]()
+    found: dict[str, Any] = {
+        "mask": np.ascontiguousarray(stored).astype(np.uint8).reshape(-1),
+        "mask_column_stride": geometry.column_stride,
+    }
+    for index, (extent, stride) in enumerate(reversed(geometry.rows)):
+        found |= {f"mask_extent_{index}": extent, f"mask_stride_{index}": stride}
+    return found
+
+
+def _rows(array: Any, start: int, pitch: int, shape: tuple[int, int]) -> Any:
+    size = array.itemsize
+    return np.lib.stride_tricks.as_strided(array[start:], shape, (pitch * size, size))
+
+
+def _alignment(number: int) -> int:
+    return (number | 16) & -(number | 16)
