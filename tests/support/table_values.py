@@ -114,6 +114,15 @@ def _named(d: BitVectors, each: Expectation, variables: list[Any]) -> Any:
     if pair:
         high, low = (d.function(f"cvt.rn.{pair[1]}.f32", [v], 16) for v in variables)
         return d.concatenate([low, high], [16, 16])
+    halves = re.fullmatch(r"max\.NaN\.(b?f16)x2", each.mnemonic)
+    if halves:
+        singles = [
+            [d.function(f"cvt.f32.{halves[1]}", [d.extract(v, low, 16)], 32) for v in variables]
+            for low in (0, 16)
+        ]
+        greater = [d.function("max.NaN.f32", pair, 32) for pair in singles]
+        rounded = [d.function(f"cvt.rn.{halves[1]}.f32", [g], 16) for g in greater]
+        return d.concatenate(rounded, [16, 16])
     kind = each.mnemonic.split(".")[-2 if each.head == "cvt" else -1]
     return d.function(each.mnemonic, variables, 1 if each.head == "setp" else TYPES[kind])
 
