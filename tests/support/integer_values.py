@@ -42,6 +42,17 @@ def bfe(width: int, is_signed: bool) -> Callable[..., int]:
     return run
 
 
+def bfind(width: int, is_signed: bool, down: bool) -> Callable[..., int]:
+    def run(a: int) -> int:
+        flip = is_signed and a >> (width - 1)
+        for position in reversed(range(width)):
+            if (a >> position & 1) != flip:
+                return width - 1 - position if down else position
+        return -1
+
+    return run
+
+
 def bfi(width: int) -> Callable[..., int]:
     def run(a: int, b: int, c: int, d: int) -> int:
         position, length = c & 255, d & 255
@@ -162,6 +173,9 @@ def per_width() -> dict[str, tuple[Callable[..., int], tuple[int, ...], int]]:
                 )
             if w > 16:
                 cases[f"bfe.{t}"] = (bfe(w, kind == "s"), (w, 32, 32), w)
+            if w > 16:
+                for name, down in (("bfind", False), ("bfind.shiftamt", True)):
+                    cases[f"{name}.{t}"] = (bfind(w, kind == "s", down), (w,), 32)
             for to in (8, 16, 32, 64):
                 for source in (8, 16, 32, 64):
                     for result in "us":

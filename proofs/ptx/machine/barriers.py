@@ -46,7 +46,7 @@ class Barriers:
             expected, given = barrier.expected or "all", count or "all"
             message = f"barrier {number} expects {expected} threads, not {given}"
             raise state.fault(step, "barrier", message, warp, lane)
-        barrier.arrived += int(mask.sum())
+        barrier.arrived += int(np.count_nonzero(mask))
         if count and barrier.arrived > count:
             message = f"barrier {number} expects {count} threads, more arrive"
             raise state.fault(step, "barrier", message, warp, lane)
@@ -57,12 +57,15 @@ class Barriers:
         if wait:
             barrier.waiting.append((warp, mask, step))
 
-    def complete(self, live: Any) -> list[tuple[int, Any]]:
-        """Open every barrier that is full; returns the warps and lanes that go on."""
+    def complete(self, live: Any, only: tuple[int, int] | None = None) -> list[tuple[int, Any]]:
+        """Open every barrier that is full, or one if it is; returns who goes on."""
         freed: list[tuple[int, Any]] = []
-        for (block, number), barrier in list(self.open.items()):
+        for block, number in list(self.open) if only is None else [only]:
+            barrier = self.open[block, number]
             first = block * self.state.warps
-            threads = barrier.expected or int(live[first : first + self.state.warps].sum())
+            threads = barrier.expected or int(
+                np.count_nonzero(live[first : first + self.state.warps])
+            )
             if barrier.arrived < threads:
                 continue
             for warp, mask, _ in barrier.waiting:

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from tylo.layouts.errors import LaunchError
-from tylo.proofs.ptx.machine.decode import Decoder, Registers
+from tylo.proofs.ptx.machine.decode import Decoder, Registers, Step
 from tylo.proofs.ptx.machine.lockstep import Lockstep
 from tylo.proofs.ptx.machine.memory import Region, Space, allocate
 from tylo.proofs.ptx.machine.races import Shadow
 from tylo.proofs.ptx.machine.state import State
-from tylo.proofs.ptx.opcodes import OPCODES, find
 from tylo.proofs.ptx.parser import parse
-from tylo.proofs.ptx.program import TYPES, Entry, Variable
+from tylo.proofs.ptx.program import TYPES, Entry, Module, Variable
 
 _GLOBAL_STEP = 1 << 40
 _WAVE_WARPS = 1024  # resident warps, so that arrays stay in cache and shadows in memory
@@ -86,7 +86,7 @@ def launch(
     tylo.proofs.ptx.machine.faults.MachineFault: line 8: `ld.global.u32 %r2, [%rd3]`: block 0, \
 warp 0, lane 4, address 0x10000000010: global memory: outside of x [0x10000000000, 0x10000000010)
     """
-    module = parse(ptx_text)
+    module = _parsed(ptx_text)
     entry = module.entry(entry_name)
     extents = _triple(grid), _triple(threads)
     total = int(np.prod(extents[0]))
@@ -113,9 +113,6 @@ warp 0, lane 4, address 0x10000000010: global memory: outside of x [0x1000000000
             "shared": Space("shared", [allocate("shared", 0, blocks * pitches["shared"])]),
             "local": Space("local", [allocate("local", 0, blocks * warps * 32 * pitches["local"])]),
         }
-        shadow = None
-        if races and sizes["shared"]:
-            shadow = Shadow(blocks, warps, sizes["shared"], _granule(entry))
         state = State(
             warps,
             blocks,
@@ -126,12 +123,15 @@ warp 0, lane 4, address 0x10000000010: global memory: outside of x [0x1000000000
             pitches["shared"],
             sizes["local"],
             pitches["local"],
-            shadow,
+            None,
             generator,
             np.zeros((blocks * warps, 32), np.int64),
         )
         decoder = Decoder(entry, registers, {**addresses, **symbols}, parameters, module.target)
-        machine = Lockstep(state, entry, decoder.steps(), random=seed is not None)
+        steps = decoder.steps()
+        if races and sizes["shared"]:
+            state.shadow = Shadow(blocks, warps, sizes["shared"], _granule(steps))
+        machine = Lockstep(state, entry, steps, random=seed is not None)
         machine.live &= registers["'inside"]
         machine.run()
         instructions += machine.executed
@@ -141,6 +141,12 @@ warp 0, lane 4, address 0x10000000010: global memory: outside of x [0x1000000000
     for region, array in regions:
         array.reshape(-1).view(np.uint8)[:] = region.data[: region.size]
     return Report(instructions, frozenset(approximate))
+
+
+@lru_cache(maxsize=16)
+def _parsed(ptx_text: str) -> Module:
+    """The module of a text, which is launched again and again under many schedules."""
+    return parse(ptx_text)
 
 
 def _triple(extent: int | tuple[int, ...]) -> tuple[int, int, int]:
@@ -217,11 +223,11 @@ def _place(variables: Sequence[Variable], dynamic: int) -> tuple[dict[str, int],
     return symbols, sizes
 
 
-def _granule(entry: Entry) -> int:
+def _granule(steps: Sequence[Step]) -> int:
     """The smallest access to shared memory, in bytes: races are looked for in units of it."""
     smallest = 16
-    for instruction in entry.body:
-        form = find(OPCODES, instruction)
+    for step in steps:
+        form = step.form
         if form.opcode.action in ("load", "store", "ordered load", "ordered store", "atomic"):
             smallest = min(smallest, form.width // 8)
         elif form.opcode.action == "copy":

@@ -332,10 +332,10 @@ class Lockstep:
                 )
                 if wait:
                     self.blocked[warp] |= lanes
-                self._free()
+                self._free((int(warp) // self.state.warps, int(number[index, first])))
 
-    def _free(self) -> None:
-        for warp, lanes in self.barriers.complete(self.live):
+    def _free(self, only: tuple[int, int] | None = None) -> None:
+        for warp, lanes in self.barriers.complete(self.live, only):
             self.blocked[warp] &= ~lanes
 
     def _ran_out(self, rows: Any, mask: Any) -> MachineFault:

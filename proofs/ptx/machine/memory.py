@@ -91,8 +91,10 @@ class Space:
                 "alignment", f"an address that is no multiple of {size}", addresses, where, fault
             )
         index = np.searchsorted(self._bases, addresses, side="right") - 1
-        for number in np.unique(index).tolist():
-            chosen = index == number
+        # Mostly all lanes use one region: then no lanes need be picked.
+        one = bool((index == index[:1]).all())
+        for number in [int(index[0])] if one and len(index) else np.unique(index).tolist():
+            chosen = np.ones(len(index), np.bool_) if one else index == number
             region = self.regions[number] if number >= 0 else None
             offsets = addresses[chosen] - np.uint64(region.base if region else 0)
             limit = region.size - size if region else -1

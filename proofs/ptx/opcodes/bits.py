@@ -1,4 +1,4 @@
-"""Logic, shifts, bit fields and byte permutation (PTX ISA 9.7.1.16 to 9.7.1.20, 9.7.8, 9.7.9.7)."""
+"""Logic, shifts, bit fields and byte permutation (PTX ISA 9.7.1.14 to 9.7.1.20, 9.7.8, 9.7.9.7)."""
 
 from __future__ import annotations
 
@@ -119,6 +119,18 @@ def _leading_zeros(d: Domain[Any], f: Form, a: Any) -> Any:
     return count
 
 
+def _find_bit(d: Domain[Any], f: Form, a: Any) -> Any:
+    """The highest bit that is set, or is not in a negative number; all ones where there is none."""
+    if f.signed:
+        sign = d.extract(a, f.width - 1, 1)
+        a = d.select(sign, _complement(d, a, f.width), a, f.width)
+    found = d.constant(-1, 32)
+    for position in range(f.width):
+        here = f.width - 1 - position if "shiftamt" in f.chosen else position
+        found = d.select(d.extract(a, position, 1), d.constant(here, 32), found, 32)
+    return found
+
+
 def _reverse(d: Domain[Any], f: Form, a: Any) -> Any:
     bits = [d.extract(a, f.width - 1 - position, 1) for position in range(f.width)]
     return d.concatenate(bits, [1] * f.width)
@@ -127,6 +139,12 @@ def _reverse(d: Domain[Any], f: Form, a: Any) -> Any:
 BITS = (
     Opcode("popc.type  d:u32, a", "9.7.1.14", {"type": ("b32", "b64")}, _population),
     Opcode("clz.type  d:u32, a", "9.7.1.15", {"type": ("b32", "b64")}, _leading_zeros),
+    Opcode(
+        "bfind{.shiftamt}.type  d:u32, a",
+        "9.7.1.16",
+        {"shiftamt": ("shiftamt",), "type": _FIELDS},
+        _find_bit,
+    ),
     Opcode("brev.type  d, a", "9.7.1.18", {"type": ("b32", "b64")}, _reverse),
     Opcode(
         "and.type  d, a, b",

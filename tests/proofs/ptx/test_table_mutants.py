@@ -15,19 +15,19 @@ import importlib.util
 import inspect
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from types import CodeType, MappingProxyType
 from typing import Any
 
 import pytest
+
 import table_values
-from assembler_answers import differences, heads
+from assembler_answers import differences
 from mutation import Mutant, mutants
 from table_values import EXPECTATIONS, Expectation, numbers, terms
-
-from tylo.proofs.ptx.machine import accesses, arrays, collectives, copies, floats, launch, lockstep
+from tylo.proofs.ptx.machine import accesses, arrays, collectives, copies, floats, lockstep
 from tylo.proofs.ptx.machine import matrix as matrices
 from tylo.proofs.ptx.opcodes import Opcode, arithmetic, bits, collective, floating, movement
 
@@ -182,9 +182,7 @@ def touched(file: Any, mutant: Mutant, names: dict[str, Any]) -> tuple[set[str],
         if functions[0] is None or functions[1] is None:
             continue
         texts = [_meaning(function) for function in functions]
-        if texts[0] != texts[1] or functions[0].__name__ in parts:
-            meanings |= both
-        elif parts & _reached(functions[1], names) or _closed(functions[1], parts):
+        if texts[0] != texts[1] or functions[0].__name__ in parts or parts & _reached(functions[1], names) or _closed(functions[1], parts):
             meanings |= both
     return shapes, meanings | shapes
 
