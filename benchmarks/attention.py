@@ -5,8 +5,8 @@
 
 B*S = 16384 and heads = 2048 / D in BF16; causal counts half the operations. Random inputs; the
 second-level cache is flushed before each call; rounds of all candidates alternate, and the median
-is reported. Each candidate's output is compared with float64 on a few rows first, and what is wrong is
-not timed. Needs torch.
+is reported. Each candidate's output is compared with float64 on a few rows first, and what is wrong
+is not timed. Needs torch.
 """
 
 from __future__ import annotations

@@ -19,7 +19,9 @@ from tylo.codegen.attention.indices import LANE, WARP, function, packed_pair
 from tylo.codegen.attention.member import GROUP_ROWS, Member
 from tylo.codegen.printing import expression
 from tylo.layouts.ownership import Ownership
-from tylo.layouts.shared import TmaBox
+from tylo.layouts.shared import SharedTile, TmaBox
+from tylo.layouts.shared.shared_tile import ROW_GROUP
+from tylo.layouts.shared.swizzle_mode import CHUNK
 from tylo.layouts.terms import Integer, name
 
 # What the second-level cache is to do with a line: keys and values are read again by other blocks.
@@ -65,17 +67,19 @@ def copy_lines(member: Member, which: str) -> list[str]:
 def store_function(member: Member) -> str:
     """Rounds the output, and places it in the group's tile as a copy will read it."""
     accumulator, operand = (member.values.operand(letter).ownership for letter in "CA")
+    row, chunk = MATRIX_ROWS(lane=LANE)
     lines = [
         "const unsigned lane = who.lane, warp = who.warp;",
-        f"const unsigned row = {expression(_matrix_row())};",
+        f"const unsigned row = {expression(row + WARP * 16)};",
     ]
     for k in range(member.depth // 16):
         words = []
         for word in range(4):
             low, high = packed_pair(accumulator, operand, word, k)
             words.append(f"convert_x2(numerator[{low}], numerator[{high}])")
+        place = place_in_tile(member.tile("out"), name("row"), 2 * k, chunk)
         lines += [
-            f"store_matrices(tile + {expression(_matrix_place(member, k))},",
+            f"store_matrices(tile + {expression(place)},",
             *(f"    {word}," for word in words[:-1]),
             f"    {words[-1]});",
         ]
@@ -87,20 +91,14 @@ def store_function(member: Member) -> str:
     )
 
 
-def _matrix_row() -> Integer:
-    row, _ = MATRIX_ROWS(lane=LANE)
-    total: Integer = row + WARP * 16
-    return total
-
-
-def _matrix_place(member: Member, k: int) -> Integer:
-    """The byte at which a lane's matrix row of columns 16 k starts, from the tile's base."""
-    tile = member.tile("out")
-    _, chunk = MATRIX_ROWS(lane=LANE)
-    panel, first = divmod(2 * k, tile.mode.width // 16)
-    row = name("row")
-    turned = (first + chunk) ^ row % 8
-    place: Integer = panel * tile.panel_bytes + row * tile.mode.width + turned * 16
+def place_in_tile(tile: SharedTile, row: Integer, first: Integer, chunk: Integer) -> Integer:
+    """The byte at which chunk number `first + chunk` of a row starts; the swizzle turns it by
+    its row in the group of eight.
+    """
+    chunks = tile.mode.width // CHUNK
+    panel, inside = first // chunks, first % chunks
+    turned = (inside + chunk) ^ row % ROW_GROUP
+    place: Integer = panel * tile.panel_bytes + row * tile.mode.width + turned * CHUNK
     return place
 
 

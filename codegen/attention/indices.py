@@ -51,7 +51,7 @@ def functions(member: Member) -> Iterator[str]:
     yield scale_rows(member)
     yield subtract_wide(member)
     yield exponentials(member)
-    yield drop_keys(member)
+    yield drop_masked(member) if member.mask else drop_keys(member)
     yield pack_weights(member)
 
 
@@ -213,34 +213,65 @@ def exponentials(member: Member) -> str:
 
 
 def drop_keys(member: Member) -> str:
-    """Scores of keys from each row's end on, or that its mask drops, become -inf."""
-    scores = score_ownership(member)
+    """Scores of keys from each row's end on become -inf."""
     rows = len(score_rows(member).groups)
-    lines = [
-        "const unsigned lane = who.lane;",
-        f"const int column = first_key + static_cast<int>({expression(lane_column(member))});",
+    lines = _ends(member)
+    lines += [
+        f"if (!({value_column(member, value)} < end_{row})) scores[{value}] = -infinity();"
+        for value, row in _by_row(member, score_ownership(member))
     ]
-    lines += [f"const int end_{row} = end[{row}] - column;" for row in range(rows)]
-    extra = ""
-    if member.mask:
-        extra = f", const unsigned char* const (&kept)[{rows}], long long stride"
-        lines += [
-            f"const unsigned char* const kept_{row} = kept[{row}] + column * stride;"
-            for row in range(rows)
-        ]
-    for value, row in _by_row(member, scores):
-        column = value_column(member, value)
-        keeps = f"{column} < end_{row}"
-        if member.mask:
-            keeps += f" && kept_{row}[{column} * stride] != 0"
-        lines.append(f"if (!({keeps})) scores[{value}] = -infinity();")
     return function(
-        "Scores of keys from a row's end on become -inf"
-        + (", and of those that the mask drops." if member.mask else "."),
-        f"void drop_keys(const Thread& who, int first_key, const int (&end)[{rows}]{extra}, "
-        f"float (&scores)[{scores.value_count}])",
+        "Scores of keys from a row's end on become -inf.",
+        f"void drop_keys(const Thread& who, int first_key, const int (&end)[{rows}], "
+        f"float (&scores)[{score_ownership(member).value_count}])",
         lines,
     )
+
+
+def drop_masked(member: Member) -> str:
+    """The same, and for keys that the mask drops; `adjacent` when its bytes lie side by side.
+
+    Loads are never skipped, because a branch for each costs more: keys past the last read the
+    last one's byte.
+    """
+    rows = len(score_rows(member).groups)
+    lines = [*_ends(member), "if (adjacent) {"]
+    lines += [
+        f"    const unsigned char* const near_{row} = kept[{row}] + column;" for row in range(rows)
+    ]
+    for value, row in _by_row(member, score_ownership(member)):
+        own = value_column(member, value)
+        lines.append(
+            f"    if (!(({own} < end_{row}) & (near_{row}[{own}] != 0))) "
+            f"scores[{value}] = -infinity();"
+        )
+    lines.append("} else {")
+    for value, row in _by_row(member, score_ownership(member)):
+        own = value_column(member, value)
+        lines.append(
+            f"    if (!(({own} < end_{row}) & (kept[{row}][min(column + {own}, last) * stride] "
+            f"!= 0))) scores[{value}] = -infinity();"
+        )
+    lines.append("}")
+    return function(
+        "Scores of keys from a row's end on become -inf, and of those that the mask drops.",
+        f"void drop_masked(const Thread& who, int first_key, const int (&end)[{rows}], "
+        f"const unsigned char* const (&kept)[{rows}], bool adjacent, int last, long long stride, "
+        f"float (&scores)[{score_ownership(member).value_count}])",
+        lines,
+    )
+
+
+def _ends(member: Member) -> list[str]:
+    """A thread's first column, and its rows' ends counted from there."""
+    return [
+        "const unsigned lane = who.lane;",
+        f"const int column = first_key + static_cast<int>({expression(lane_column(member))});",
+        *(
+            f"const int end_{row} = end[{row}] - column;"
+            for row in range(len(score_rows(member).groups))
+        ),
+    ]
 
 
 def packed_pair(accumulator: Ownership, operand: Ownership, word: int, k: int) -> list[int]:

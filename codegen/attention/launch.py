@@ -47,7 +47,7 @@ class Ready:
                 hint="wgmma exists on H100 and H200 alone",
                 witness=device.capability,
             )
-        items = problem.items(member.rows)
+        items = problem.items(member.rows, persistent=persistent)
         blocks = min(items, device.multiprocessors * member.residents) if persistent else items
         choice = Choice(
             kernel=member,

@@ -6,7 +6,7 @@ arguments of the kernel. The worked kernel is the smallest of the family with ev
 
 >>> WORKED
 Member(depth=64, dtype='bf16', groups=2, keys=64, stages=4, mask=False, output='', residents=1, \
-turns=True)
+turns=True, reference='lagging')
 >>> WORKED.threads, WORKED.shared_bytes, WORKED.registers
 (384, 99472, (24, 240))
 
@@ -55,7 +55,11 @@ class Member:
     """See the module. `output` is the element type of `out`, the operands' own if empty.
 
     `residents` is how many blocks a multiprocessor holds, `turns` whether the groups start their
-    products in turn. Raises `GenerationError` for what has no kernel.
+    products in turn. `reference` says what a row's exponents are taken from: ``lagging`` is its
+    maximum so far, as soon as it has grown by more than 8 in log2 units; ``first`` is that of the
+    first tiles, until a sum of weights says that the row has outgrown it.
+
+    Raises `GenerationError` for what has no kernel.
     """
 
     depth: int
@@ -67,12 +71,14 @@ class Member:
     output: str = ""
     residents: int = 1
     turns: bool = True
+    reference: str = "lagging"
 
     def __post_init__(self) -> None:
         for what, value, allowed in (
             ("depth", self.depth, DEPTHS),
             ("dtype", self.dtype, DTYPES),
             ("output", self.output, ("", "f32")),
+            ("reference", self.reference, ("lagging", "first")),
             ("keys", self.keys, tuple(range(16, 257, 16))),
             ("stages", self.stages, tuple(range(1, 9))),
             ("(groups, residents)", (self.groups, self.residents), tuple(_REGISTERS)),
@@ -83,6 +89,11 @@ class Member:
                     hint=f"use one of {', '.join(map(str, allowed))}",
                     witness=value,
                 )
+        if self.mask and self.reference == "first":
+            raise GenerationError(
+                "a mask and the reference 'first'",
+                hint="use 'lagging': a masked tile looks for its maximum in any case",
+            )
         limit = min(SHARED_LIMIT, MULTIPROCESSOR_SHARED // self.residents - BLOCK_RESERVE)
         if self.shared_bytes > limit:
             raise GenerationError(

@@ -47,7 +47,7 @@ class Arguments(ctypes.Structure):
             (name, ctypes.c_int32)
             for name in (
                 "queries", "keys", "heads", "sharing", "diagonal",
-                "row_tiles", "items", "run", "alternate",
+                "row_tiles", "places", "all_heads", "run", "paired",
             )
         ),
         *((name, ctypes.c_float) for name in ("unit", "scale", "factor", "lag")),
@@ -115,9 +115,17 @@ class Problem:
         """Blocks of `rows` query rows per head."""
         return -(-self.queries // rows)
 
-    def items(self, rows: int) -> int:
-        """Blocks of query rows of all heads; `LaunchError` beyond what 32 bits count."""
-        items = self.row_tiles(rows) * self.heads * self.batch
+    def places(self, rows: int, *, persistent: bool) -> int:
+        """Rounds of work per head: blocks of rows, or pairs of them where later ones take longer.
+
+        Pairs all take alike, so that blocks that stay can share them out beforehand.
+        """
+        tiles = self.row_tiles(rows)
+        return -(-tiles // 2) if persistent and self.causal is not None else tiles
+
+    def items(self, rows: int, *, persistent: bool) -> int:
+        """Places of all heads; `LaunchError` beyond what 32 bits count."""
+        items = self.places(rows, persistent=persistent) * self.heads * self.batch
         if items > _INTEGERS // 2:
             raise LaunchError(
                 f"{items} blocks of {rows} rows",
@@ -148,9 +156,10 @@ class Problem:
             sharing=self.heads // self.key_heads,
             diagonal=self.diagonal,
             row_tiles=self.row_tiles(rows),
-            items=self.items(rows),
+            places=self.places(rows, persistent=persistent),
+            all_heads=self.heads * self.batch,
             run=self.run,
-            alternate=int(persistent and self.causal is not None),
+            paired=int(persistent and self.causal is not None),
             unit=unit if ordinary else 1.0,
             scale=self.scale if ordinary else math.log(2),
             factor=1.0 if ordinary else unit,

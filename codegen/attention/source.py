@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tylo.codegen.attention import copies, indices, products
+from tylo.codegen.attention import copies, indices, products, recompute
 from tylo.codegen.attention.member import (
     ALIGNMENT,
     BARRIER_BYTES,
@@ -52,6 +52,7 @@ def source(member: Member) -> str:
             **sections,
             "MASK_ROWS": _mask_rows(member),
             "DROP_KEYS": _drop_keys(member),
+            "WEIGH": _weigh(member),
             "STORE_END": copies.end_lines(member),
             "STORE": copies.store_lines(member),
         },
@@ -67,6 +68,7 @@ def source(member: Member) -> str:
         *indices.functions(member),
         cuda_file("attention", "weights.cuh"),
         *products.functions(member),
+        *recompute.functions(member),
         store,
         skeleton,
     ]
@@ -133,18 +135,20 @@ def _places(member: Member) -> list[str]:
 
 
 def _mask_rows(member: Member) -> list[str]:
-    """Rows outside the tensor have no mask, and nothing to keep."""
+    """Rows outside the tensor keep nothing, and read the mask of the last row."""
     if not member.mask:
         return []
     rows = len(indices.score_rows(member).groups)
     head = "given.mask + work.batch * given.mask_batch + work.head * given.mask_head"
     return [
+        f"const unsigned char* const mask_of_head = {head};",
         f"const unsigned char* kept[{rows}];",
         *(
             line
             for row in range(rows)
             for line in (
-                f"kept[{row}] = {head} + row[{row}] * given.mask_row;",
+                f"kept[{row}] = mask_of_head",
+                f"    + min(row[{row}], given.queries - 1) * given.mask_row;",
                 f"end[{row}] = row[{row}] < given.queries ? end[{row}] : 0;",
             )
         ),
@@ -153,8 +157,30 @@ def _mask_rows(member: Member) -> list[str]:
 
 def _drop_keys(member: Member) -> list[str]:
     if member.mask:
-        return ["drop_keys(who, tile * step, end, kept, given.mask_key, scores);"]
+        return [
+            "const bool adjacent = given.mask_key == 1 && (tile + 1) * step <= given.keys;",
+            "drop_masked(who, tile * step, end, kept, adjacent, given.keys - 1, given.mask_key,",
+            "            scores);",
+        ]
     return ["if (tile >= whole) drop_keys(who, tile * step, end, scores);"]
+
+
+def _weigh(member: Member) -> list[str]:
+    """One step from scores to weights, by the member's policy of the maximum."""
+    if member.reference == "lagging":
+        return ["weigh(given.unit, given.lag, scores, state);"]
+    return [
+        "bool looks = state.careful || tile >= whole;",
+        "if (!looks && !weigh_under(given.unit, scores, state)) {",
+        "    recompute_scores(who, q_tile, k_tiles + k.slot * k_tile_bytes, scores);",
+        "    prepare();",
+        "    outgrown = looks = true;",
+        "}",
+        "if (looks) {",
+        "    weigh(given.unit, given.lag, scores, state);",
+        "    state.careful = state.careful || outgrown;",
+        "}",
+    ]
 
 
 def _filled(skeleton: str, parts: dict[str, list[str]]) -> str:

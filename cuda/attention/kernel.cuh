@@ -22,9 +22,9 @@ attention(
             Ring q = {0u, 0u}, k = {0u, 0u}, v = {0u, 0u};
             for (int round = 0;; ++round) {
                 const int item = item_number(given, round);
-                if (item >= given.items) break;
-                const Work work = work_of<rows, step>(given, item);
-                if (work.tiles == 0) continue;
+                if (item < 0) break;
+                const Work work = work_of<rows, step>(given, round, item);
+                if (work.none || work.tiles == 0) continue;
                 int k_row = (work.tiles - 1) * step, v_row = k_row;
                 const auto copy_q = [&](const Ring& ring) { COPY_Q };
                 const auto copy_k = [&](const Ring& ring) { COPY_K };
@@ -40,7 +40,8 @@ attention(
         more_registers<consumer_registers>();
         float scores[score_values], numerator[output_values];
         unsigned weights[weight_words];
-        float maximum[row_values], sum[row_values];
+        State<row_values> state;
+        const unsigned q_tile = q_tiles + group * q_tile_bytes;
         const unsigned q_word = q_tiles / 16u + group * q_tile_words + q_descriptor;
         const unsigned k_word = k_tiles / 16u + k_descriptor;
         const unsigned v_word = v_tiles / 16u + v_descriptor;
@@ -51,8 +52,9 @@ attention(
         CONSUMER_BEGIN
         for (int round = 0;; ++round) {
             const int item = item_number(given, round);
-            if (item >= given.items) break;
-            const Work work = work_of<rows, step>(given, item);
+            if (item < 0) break;
+            const Work work = work_of<rows, step>(given, round, item);
+            if (work.none) continue;
             const int first_row = work.first_row + static_cast<int>(group * group_rows);
             int row[row_values], end[row_values];
             owned_rows(who, row);
@@ -60,17 +62,15 @@ attention(
             for (int r = 0; r < row_values; ++r) {
                 row[r] += first_row;
                 end[r] = min(given.keys, row[r] + given.diagonal + 1);
-                maximum[r] = -infinity();
-                sum[r] = 0.0f;
             }
+            reset(state);
+            bool outgrown = false;
 #pragma unroll
             for (int i = 0; i < output_values; ++i) numerator[i] = 0.0f;
             // Tiles below this number are whole for every row of the group.
             const int whole = max(0, min(given.keys, first_row + given.diagonal + 1)) / step;
             MASK_ROWS
             int tile = work.tiles - 1;
-            float rescale[row_values];
-            bool moved = false;
             unsigned after_weights = 0u;
 
             const auto multiply_scores = [&](const Ring& of_q, const Ring& of_k) {
@@ -89,30 +89,21 @@ attention(
                 settle(numerator);
                 settle(weights);
             };
-            const auto compute_weights = [&]() {
+            const auto prepare = [&]() {
                 if (given.factor != 1.0f) {
 #pragma unroll
                     for (int i = 0; i < score_values; ++i) scores[i] *= given.factor;
                 }
                 DROP_KEYS
-                float highest[row_values];
-                row_maximum(scores, highest);
-                bool follow[row_values];
-                moved = false;
-#pragma unroll
-                for (int r = 0; r < row_values; ++r) {
-                    // A NaN moves the maximum, so that it is not lost.
-                    follow[r] = !(highest[r] <= maximum[r] + given.lag);
-                    moved = moved || follow[r];
-                }
-                moved = __any_sync(0xffffffffu, moved);
-                if (moved) follow_maximum(given.unit, highest, follow, maximum, sum, rescale);
-                weigh(given.unit, maximum, scores, sum);
-                after_weights = __float_as_uint(total_of(sum)) & given.zero;
+            };
+            const auto compute_weights = [&]() {
+                prepare();
+                WEIGH
+                after_weights = __float_as_uint(total_of(state.sum)) & given.zero;
             };
             const auto compute_pack = [&]() { pack_weights(scores, weights); };
             const auto compute_rescale = [&]() {
-                if (moved) scale_rows(rescale, numerator);
+                if (state.moved) scale_rows(state.rescale, numerator);
             };
 
             if (work.tiles != 0) {
@@ -123,16 +114,16 @@ attention(
                 }
                 CONSUMER_LAST
             }
-            sum_lanes(sum);
+            sum_lanes(state.sum);
             float inverse[row_values];
 #pragma unroll
             for (int r = 0; r < row_values; ++r) {
-                inverse[r] = sum[r] == 0.0f ? 0.0f : __frcp_rn(sum[r]);
+                inverse[r] = state.sum[r] == 0.0f ? 0.0f : __frcp_rn(state.sum[r]);
                 if (given.lse != nullptr && owns_row(who) && row[r] < given.queries) {
                     const long long head = static_cast<long long>(work.batch) * given.heads
                         + work.head;
                     given.lse[head * given.queries + row[r]]
-                        = log_sum_exp(given.unit, given.scale, maximum[r], sum[r]);
+                        = log_sum_exp(given.unit, given.scale, state.maximum[r], state.sum[r]);
                 }
             }
             scale_rows(inverse, numerator);

@@ -4,6 +4,7 @@
 // 2^-12, the difference is taken first.
 enum : unsigned {
     exact_beyond = 4096u,
+    largest_share = 4096u,
 };
 
 // A row that has kept no key so far has no maximum; its weights are then 2^(-inf) = 0.
@@ -22,42 +23,99 @@ __device__ __forceinline__ float rescaling(float unit, float from, float to) {
     return power_of_two(is_wide(reference) ? apart : fused);
 }
 
+// The state of a thread's rows. `careful` is one for the warp: some row has no finite reference that
+// the one-instruction exponent may use, so that the next tile must not go without its maximum.
 template <int rows>
-__device__ __forceinline__ void follow_maximum(
-    float unit, const float (&highest)[rows], const bool (&follow)[rows], float (&maximum)[rows],
-    float (&sum)[rows], float (&rescale)[rows]) {
+struct State {
+    float maximum[rows], sum[rows], reference[rows], rescale[rows];
+    bool moved, careful;
+};
+
+template <int rows>
+__device__ __forceinline__ void reset(State<rows>& state) {
 #pragma unroll
     for (int r = 0; r < rows; ++r) {
-        rescale[r] = follow[r] ? rescaling(unit, maximum[r], highest[r]) : 1.0f;
-        maximum[r] = follow[r] ? highest[r] : maximum[r];
-        sum[r] *= rescale[r];
+        state.maximum[r] = -infinity();
+        state.sum[r] = 0.0f;
+        state.reference[r] = 0.0f;
+        state.rescale[r] = 1.0f;
     }
+    state.moved = false;
+    state.careful = true;
 }
 
-// Scores become weights, and each row's share of them is added to its sum.
+// A tile of scores becomes weights; rows whose scores exceed their maximum by more than `lag` take a
+// new one, and `rescale` is what came before them is worth then.
 template <int count, int rows>
 __device__ __forceinline__ void weigh(
-    float unit, const float (&maximum)[rows], float (&scores)[count], float (&sum)[rows]) {
-    float reference[rows], units[rows];
-    bool wide = false;
+    float unit, float lag, float (&scores)[count], State<rows>& state) {
+    float highest[rows];
+    row_maximum(scores, highest);
+    bool follow[rows], moved = false;
+#pragma unroll
+    for (int r = 0; r < rows; ++r) {
+        // A NaN moves the maximum, so that it is not lost.
+        follow[r] = !(highest[r] <= state.maximum[r] + lag);
+        moved = moved || follow[r];
+    }
+    state.moved = __any_sync(0xffffffffu, moved);
+    if (state.moved) {
+#pragma unroll
+        for (int r = 0; r < rows; ++r) {
+            state.rescale[r] = follow[r] ? rescaling(unit, state.maximum[r], highest[r]) : 1.0f;
+            state.maximum[r] = follow[r] ? highest[r] : state.maximum[r];
+            state.reference[r] = finite_maximum(state.maximum[r]) * unit;
+            state.sum[r] *= state.rescale[r];
+        }
+    }
+    if (state.moved || state.careful) {
+        bool unsettled = false;
+#pragma unroll
+        for (int r = 0; r < rows; ++r)
+            unsettled = unsettled || is_wide(state.reference[r]) || state.maximum[r] == -infinity();
+        state.careful = __any_sync(0xffffffffu, unsettled);
+    }
+    float units[rows], reference[rows];
 #pragma unroll
     for (int r = 0; r < rows; ++r) {
         units[r] = unit;
-        reference[r] = finite_maximum(maximum[r]) * unit;
-        wide = wide || is_wide(reference[r]);
+        reference[r] = state.reference[r];
     }
-    if (__any_sync(0xffffffffu, wide)) {
+    if (state.careful) {
         float origin[rows];
 #pragma unroll
         for (int r = 0; r < rows; ++r) {
             const bool apart = is_wide(reference[r]);
-            origin[r] = apart ? finite_maximum(maximum[r]) : 0.0f;
+            origin[r] = apart ? finite_maximum(state.maximum[r]) : 0.0f;
             units[r] = apart ? 1.0f : unit;
             reference[r] = apart ? 0.0f : reference[r];
         }
         subtract_wide(origin, units, unit, scores);
     }
-    exponentials(units, reference, scores, sum);
+    exponentials(units, reference, scores, state.sum);
+}
+
+// The same under the references that are there, without looking for a maximum. True if no weight of
+// the warp exceeds 2^12; otherwise (also for infinities and NaN) nothing is added to the sums, and
+// the scores must be computed again.
+template <int count, int rows>
+__device__ __forceinline__ bool weigh_under(
+    float unit, float (&scores)[count], State<rows>& state) {
+    float units[rows], share[rows];
+#pragma unroll
+    for (int r = 0; r < rows; ++r) {
+        units[r] = unit;
+        share[r] = 0.0f;
+    }
+    exponentials(units, state.reference, scores, share);
+    bool outgrown = false;
+#pragma unroll
+    for (int r = 0; r < rows; ++r) outgrown = outgrown || !(share[r] <= float(largest_share));
+    if (__any_sync(0xffffffffu, outgrown)) return false;
+#pragma unroll
+    for (int r = 0; r < rows; ++r) state.sum[r] += share[r];
+    state.moved = false;
+    return true;
 }
 
 __device__ __forceinline__ float log_sum_exp(float unit, float scale, float maximum, float sum) {

@@ -6,7 +6,7 @@ struct Arguments {
     long long mask_batch, mask_head, mask_row, mask_key;
     long long out_batch, out_head, out_row;
     int queries, keys, heads, sharing, diagonal;
-    int row_tiles, items, run, alternate;
+    int row_tiles, places, all_heads, run, paired;
     float unit, scale, factor, lag;
     unsigned zero;
 };
@@ -14,28 +14,35 @@ struct Arguments {
 // One block's rows of one head: `tiles` steps of keys are visible to at least one of them.
 struct Work {
     int first_row, head, key_head, batch, tiles;
+    bool none;
 };
 
-// Item number `round` of this block, rounds alternating in direction where items shrink.
+// The block's work in its `round`, which exists while this is not negative. Where rows see more keys
+// the later they come, they are paired, late with early, so that all pairs take alike; a pair is two
+// rounds.
 __device__ __forceinline__ int item_number(const Arguments& given, int round) {
-    const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
-    return round * blocks + (given.alternate != 0 && (round & 1) ? blocks - 1 - block : block);
+    const int turn = given.paired != 0 ? round >> 1 : round;
+    const int item = turn * static_cast<int>(gridDim.x) + static_cast<int>(blockIdx.x);
+    return item < given.places * given.all_heads ? item : -1;
 }
 
 // Heads come in runs; inside a run the last rows of every head come first, because under a causal
 // mask they take longest.
 template <int rows, int step>
-__device__ __forceinline__ Work work_of(const Arguments& given, int item) {
-    const int in_run = given.run * given.row_tiles;
+__device__ __forceinline__ Work work_of(const Arguments& given, int round, int item) {
+    const int in_run = given.run * given.places;
     const int run = item / in_run, rest = item - run * in_run;
-    const int heads = min(given.run, given.items / given.row_tiles - run * given.run);
-    const int from_last = rest / heads;
-    const int flat_head = run * given.run + rest - from_last * heads;
+    const int heads = min(given.run, given.all_heads - run * given.run);
+    const int place = rest / heads;
+    const int flat_head = run * given.run + rest - place * heads;
+    const bool early = given.paired != 0 && (round & 1) != 0;
     Work work;
     work.batch = flat_head / given.heads;
     work.head = flat_head - work.batch * given.heads;
     work.key_head = work.head / given.sharing;
-    const int row_tile = given.row_tiles - 1 - from_last;
+    const int row_tile = early ? place : given.row_tiles - 1 - place;
+    // The middle of an odd number has no partner.
+    work.none = early && 2 * place + 1 == given.row_tiles;
     work.first_row = row_tile * rows;
     const int end = min(given.keys, min(work.first_row + rows, given.queries) + given.diagonal);
     work.tiles = end <= 0 ? 0 : (end + step - 1) / step;

@@ -27,8 +27,15 @@ MEMBERS = (
     Member(128, "bf16", 2, 128, 2),
     Member(128, "f16", 1, 64, 2, residents=2),
     Member(128, "bf16", 2, 160, 2, turns=False),
+    Member(64, "bf16", 3, 128, 3, reference="first"),
+    Member(128, "f16", 2, 128, 2, reference="first"),
+    Member(64, "f16", 1, 64, 3, residents=3, reference="first"),
 )
-MASKED = (replace(WORKED, mask=True), Member(128, "f16", 2, 96, 2, mask=True))
+MASKED = (
+    replace(WORKED, mask=True),
+    Member(128, "f16", 2, 96, 2, mask=True),
+    Member(64, "bf16", 2, 128, 3, mask=True),
+)
 ERROR = {"bf16": 5e-3, "f16": 8e-4}
 
 
@@ -144,7 +151,7 @@ def adversarial(member: Member) -> Iterator[tuple[str, Any, dict[str, Any]]]:
     yield "falling maxima", (numpy.ones_like(q), half(0 * k - key / 4, member.dtype), v), {}
     dominant = k.copy()
     dominant[:, :, 3] *= 40
-    yield "one dominant key", (q, dominant, v), {}
+    yield "one dominant key", (q, half(dominant, member.dtype), v), {}
     yield "huge scores", (half(q * 60, member.dtype), half(k * 60, member.dtype), v), {}
     yield "wide and narrow rows", (half(q * (row % 2 * 99 + 1), member.dtype), k, v), {}
     yield "huge scale", (q, k, v), {"scale": 1e6}
@@ -160,7 +167,7 @@ def adversarial(member: Member) -> Iterator[tuple[str, Any, dict[str, Any]]]:
         )
 
 
-@pytest.mark.parametrize("member", [MEMBERS[0], MEMBERS[1], MEMBERS[5]], ids=str)
+@pytest.mark.parametrize("member", [MEMBERS[0], MEMBERS[1], MEMBERS[5], *MEMBERS[8:]], ids=str)
 def test_adversarial_scores(bench: Bench, member: Member) -> None:
     for name, tensors, options in adversarial(member):
         for persistent in (False, True):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tylo.codegen.attention import copies, indices, products
+from tylo.codegen.attention import copies, indices, products, recompute
 from tylo.codegen.attention.member import WORKED, Member
 from tylo.layouts.atoms import atom
 from tylo.layouts.errors import GenerationError
@@ -199,3 +200,59 @@ def test_float_output_is_written_once() -> None:
         for lane in LANES:
             wanted: Any = accumulator(0, lane, value)
             assert (lane // 4 + 8 * row, own + run(column, lane=lane)) == wanted
+
+
+@pytest.mark.parametrize("member", MEMBERS, ids=str)
+def test_a_mask_is_read_at_each_score_s_own_key(member: Member) -> None:
+    text = indices.drop_masked(member)
+    (column,) = re.findall(r"const int column = first_key \+ static_cast<int>\((.*)\);", text)
+    near = re.findall(
+        r"\(\((\d+) < end_(\d)\) & \(near_(\d)\[(\d+)\] != 0\)\)\) scores\[(\d+)\]", text
+    )
+    far = re.findall(
+        r"\(\((\d+) < end_(\d)\) & \(kept\[(\d)\]\[min\(column \+ (\d+), last\) \* stride\] "
+        r"!= 0\)\)\) scores\[(\d+)\]",
+        text,
+    )
+    assert len(near) == len(far) == member.keys // 2
+    for found in (near, far):
+        for own, row, mask_row, mask_own, value in (map(int, each) for each in found):
+            assert (own, row) == (mask_own, mask_row)
+            for lane in LANES:
+                wanted = accumulator(0, lane, value)
+                assert own + run(column, lane=lane) == wanted[1]
+                assert lane // 4 + 8 * row == wanted[0]
+
+
+@pytest.mark.parametrize("member", MEMBERS, ids=str)
+def test_scores_computed_again_are_the_same_elements(member: Member) -> None:
+    """ldmatrix, from the manual: lane 8 i + r points to row r of matrix i, and word i of lane
+    4 r + c holds its elements 2 c and 2 c + 1. mma.m16n8k16: A words 0 to 3 are the quarters
+    (0, 0), (8, 0), (0, 8), (8, 8); B word w of lane l holds k = 8 w + 2 (l mod 4), n = l div 4."""
+    text = recompute.recompute(replace(member, reference="first"))
+    assert f"k < {member.depth // 16}u" in text
+    (q_place,) = re.findall(r"load_words\(q_tile \+ (.*), a\);", text)
+    pairs = re.findall(r"load_words\(k_tile \+ (.*), b\);\n(.*)\n(.*)\n", text)
+    assert len(pairs) == member.keys // 16
+    q_tile, k_tile = member.tile("q"), member.tile("k")
+    for k in range(member.depth // 16):
+        for warp in WARPS:
+            for lane in LANES:
+                matrix, line = divmod(lane, 8)
+                row, half = line + 8 * (matrix % 2), matrix // 2
+                place = run(q_place, lane=lane, warp=warp, k=k)
+                assert place == q_tile(16 * warp + row, 16 * k + 8 * half)
+        for number, (k_place, *products_of) in enumerate(pairs):
+            for lane in LANES:
+                matrix, line = divmod(lane, 8)
+                key, half = 16 * number + line + 8 * (matrix // 2), matrix % 2
+                assert run(k_place, lane=lane, k=k) == k_tile(key, 16 * k + 8 * half)
+            for eight, product in enumerate(products_of):
+                values = [int(v) for v in re.findall(r"scores\[(\d+)\]", product)]
+                assert re.findall(r"b\[(\d)\]", product) == [str(2 * eight), str(2 * eight + 1)]
+                for lane in LANES:
+                    for place, value in enumerate(values):
+                        # mma C: row l / 4 (+ 8 from c2), column 2 (l mod 4) + i mod 2
+                        row = lane // 4 + 8 * (place // 2)
+                        column = 2 * (lane % 4) + place % 2 + 16 * number + 8 * eight
+                        assert accumulator(0, lane, value) == (row, column)

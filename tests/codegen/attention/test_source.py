@@ -16,8 +16,8 @@ from tylo.proofs.pipelines.explore import explore
 MEMBERS = (
     WORKED,
     Member(64, "f16", 2, 64, 4, mask=True),
-    Member(64, "bf16", 3, 128, 3),
-    Member(128, "bf16", 2, 128, 2),
+    Member(64, "bf16", 3, 128, 3, reference="first"),
+    Member(128, "bf16", 2, 128, 2, reference="first"),
 )
 
 
@@ -89,5 +89,7 @@ def test_members_that_do_not_exist() -> None:
         Member(96, "bf16", 2, 64, 4)
     with pytest.raises(GenerationError, match="bytes of shared memory"):
         Member(128, "bf16", 2, 128, 4)
+    with pytest.raises(GenerationError, match="a mask and the reference"):
+        Member(64, "bf16", 2, 64, 4, mask=True, reference="first")
     with pytest.raises(GenerationError, match="groups, residents"):
         Member(64, "bf16", 3, 64, 2, residents=2)
