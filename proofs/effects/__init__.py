@@ -116,11 +116,9 @@ from tylo.proofs.effects.values import (
     Part,
     Source,
     Store,
-    assumptions,
-    buffer_bytes,
     computed,
-    uncovered,
 )
+from tylo.proofs.effects.words import assumptions, buffer_bytes, uncovered
 
 __all__ = [
     "BLOCK_LIMIT",

@@ -32,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tylo.layouts.errors import PtxError
-from tylo.proofs.ptx.bitvector import Expression, bound, order
+from tylo.proofs.ptx.nodes import Expression, bound, order
 from tylo.proofs.ptx.products import Product, lemmas
 
 _CONNECTIVES = {"bvand": "and", "bvor": "or", "bvxor": "xor"}

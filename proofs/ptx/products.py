@@ -22,7 +22,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
-from tylo.proofs.ptx.bitvector import Expression, ceiling
+from tylo.proofs.ptx.nodes import Expression, ceiling
 
 
 class Product:

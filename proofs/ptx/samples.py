@@ -61,6 +61,7 @@ def holds(condition: Less, values: dict[str, int]) -> bool:
     return bool(evaluate(condition.left, values) < evaluate(condition.right, values))
 
 
+@lru_cache(maxsize=64)
 def launches(effect: Effect) -> tuple[dict[str, int], ...]:
     """Sample sizes to look for violations at; ``blocks`` is missing where nothing bounds it."""
     return samples(effect) or tuple(

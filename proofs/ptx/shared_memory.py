@@ -22,10 +22,10 @@ Shared memory inside a loop that is cut is refused: loops of a constant number o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tylo.proofs.ptx.bitvector import Expression, evaluate
+from tylo.proofs.ptx.nodes import Expression, evaluate, evaluate_each
 from tylo.proofs.ptx.opcodes import Form
 from tylo.proofs.ptx.program import (
     Address,
@@ -56,6 +56,8 @@ class SharedAccess:
     value: Expression | None
     guard: Expression
     interval: int
+    # Offsets and guards of all threads at sample launches, once they were worked out.
+    places: dict[int, list[list[int]]] = field(default_factory=dict)
 
 
 def barrier(machine: Machine, instruction: Instruction, form: Form) -> None:
@@ -184,8 +186,10 @@ def _writers(
         points = [scene.point(thread, 0, 0, sizes=sizes or None) for thread in range(threads)]
         wrote: dict[int, tuple[int, int, int]] = {}
         for number, store in enumerate(earlier):
-            for thread, point in enumerate(points):
-                at, performed = evaluate([store.offset, store.guard], point)
+            if id(sizes) not in store.places:
+                roots = [store.offset, store.guard]
+                store.places[id(sizes)] = list(evaluate_each(roots, points))
+            for thread, (at, performed) in enumerate(store.places[id(sizes)]):
                 if performed:
                     for piece in range(0, store.bits // 8 - bits // 8 + 1):
                         wrote[at + piece] = (number, piece, thread)
@@ -193,8 +197,8 @@ def _writers(
                         wrote.pop(at - piece, None)
                         wrote.pop(at + store.bits // 8 - piece, None)
         found = {}
-        for thread, point in enumerate(points):
-            at, performed = evaluate([offset, access.guard], point)
+        reads = evaluate_each([offset, access.guard], points)
+        for thread, (at, performed) in enumerate(reads):
             if performed and at in wrote:
                 found[thread] = wrote[at]
         if len(found) > len(best):

@@ -1,0 +1,49 @@
+"""What a proof against an effect assumes, and what it leaves out, in words."""
+
+from __future__ import annotations
+
+from tylo.layouts.terms import Integer, show
+from tylo.proofs.effects.values import COMPUTED, Buffer, Effect
+
+
+def assumptions(effect: Effect) -> tuple[str, ...]:
+    """What a proof against the effect takes for granted about a launch, in words."""
+    ability = {"in": "readable", "out": "writable"}
+    return (
+        f"launch: 1 <= blocks <= {effect.maximum_blocks} along x, "
+        f"{effect.threads} threads along x, y and z extents 1",
+        *(
+            f"{buffer.name}: {buffer_bytes(buffer)} bytes, "
+            f"{ability[buffer.direction]}, "
+            f"starts at a multiple of {buffer.alignment}, ends within 2^64"
+            for buffer in effect.buffers
+        ),
+        *(
+            f"{parameter.minimum} <= {parameter.name} <= {parameter.maximum}"
+            for parameter in effect.parameters
+        ),
+        *(str(condition) for condition in effect.preconditions),
+        "no two buffers overlap",
+    )
+
+
+def uncovered(effect: Effect) -> tuple[str, ...]:
+    """What no proof against the effect says anything about, by name."""
+    named_values = dict.fromkeys(
+        f"values not covered: {part} (stored to {store.buffer})"
+        for store in effect.stores
+        for part in store.parts
+        if part.conversion == COMPUTED
+    )
+    return tuple(named_values)
+
+
+def buffer_bytes(buffer: Buffer) -> str:
+    """The extent of a buffer in bytes, in words."""
+    if buffer.elements is None:
+        return f"{_product(buffer.bytes_per_block)} * blocks"
+    return show(buffer.total_bytes)
+
+
+def _product(term: Integer) -> str:
+    return str(term) if isinstance(term, int) or term.operator in "*name" else f"({term})"
