@@ -7,7 +7,8 @@ and after the output, all poisoned beforehand.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,11 @@ from tylo.codegen.cache import compile_cached
 from tylo.codegen.launch.choice import Choice
 from tylo.codegen.nvrtc import require_full_speed
 from tylo.codegen.softmax import MaskGeometry, SoftmaxRequest, choose, oracle
+from tylo.codegen.softmax.choose import chosen
+from tylo.codegen.softmax.kernel import SoftmaxKernel
 from tylo.codegen.softmax.request import BYTES
 from tylo.proofs.ptx.machine.launch import launch
+from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
 
 WORDS = {"f32": np.uint32, "bf16": np.uint16, "f16": np.uint16}
 POISON = {"f32": 0xFFFFFFFF, "bf16": 0xFFFF, "f16": 0xFFFF}
@@ -39,6 +43,60 @@ class Case:
     lse: bool = False
     mask: str = ""
     seed: int | None = None
+
+
+CHOSEN = [
+    Case(9, 64, lse=True),
+    Case(7, 257, lse=True),
+    Case(7, 258, "f32", "bf16", pad=5, start=3, out_pad=1, out_start=2),
+    Case(6, 515, "bf16", "bf16", pad=3, start=5, out_pad=3, out_start=5, lse=True),
+    Case(6, 514, "bf16", "f32", start=1),
+    Case(6, 1024, "f16", "f16"),
+    Case(6, 1000, "bf16", "bf16", lse=True, seed=3),
+    Case(7, 100, "f16", "f32", pad=1),
+    # Several rows to a vector, with a vector that the last row does not fill.
+    Case(1001, 1, "bf16", "bf16", lse=True),
+    Case(1003, 2, "f32", "bf16", lse=True),
+    Case(131, 4, "f16", "f16"),
+    # Through shared memory.
+    Case(77, 33, "bf16", "bf16", lse=True),
+    Case(130, 17, "f32", "f32", seed=1),
+    Case(40, 3, "f16", None, lse=True),
+    # Log-sum-exp alone, held and streamed.
+    Case(6, 300, "f32", None, lse=True),
+    Case(6, 9001, "bf16", None, lse=True),
+]
+MASKED = [
+    Case(6, 96, mask="whole", lse=True),
+    Case(6, 264, "bf16", "bf16", mask="columns"),
+    Case(6, 261, "bf16", "bf16", mask="whole", lse=True),
+    Case(7, 130, "f32", "f32", mask="strided"),
+    Case(6, 9, "f16", "f16", mask="heads", lse=True),
+    Case(6, 40, "f32", "f32", pad=1, mask="rows"),
+]
+SHAPES = {
+    "warps along a row": SoftmaxKernel(SoftmaxTile(4, 32, 2, 2, 2), "f32", "f32", lse=True),
+    "words kept": SoftmaxKernel(SoftmaxTile(8, 32, 2, 3), "bf16", "bf16", ragged=True, held=False),
+    "words kept, f16": SoftmaxKernel(SoftmaxTile(8, 32, 1, 3), "f16", "f16", held=False, lse=True),
+    "the next row ahead": SoftmaxKernel(
+        SoftmaxTile(8, 32, 2, 2), "bf16", "bf16", "ahead", held=False, ragged=True
+    ),
+    "the next row ahead, f32": SoftmaxKernel(
+        SoftmaxTile(4, 32, 2, 3, 2), "f32", "f32", "ahead", lse=True
+    ),
+    "streaming, warp a row": SoftmaxKernel(
+        SoftmaxTile(4, 32, 1, 1, 4), "f32", "f32", "stream", lse=True
+    ),
+    "streaming, block a row": SoftmaxKernel(
+        SoftmaxTile(4, 32, 2, 1), "bf16", "f16", "stream", ragged=True
+    ),
+    "streaming, 64-bit columns": SoftmaxKernel(
+        SoftmaxTile(4, 32, 2, 2), "f32", "f32", "stream", ragged=True, wide=True
+    ),
+    "three passes": SoftmaxKernel(
+        SoftmaxTile(1, 32, 1, 1, 4), "bf16", "bf16", "three_pass", lse=True
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -94,12 +152,30 @@ def request(case: Case, capability: tuple[int, int] = (8, 0)) -> SoftmaxRequest:
     )
 
 
-def run(case: Case, choice: Choice | None = None) -> Result:
-    """Run a kernel on the machine; raises what the machine finds wrong with it."""
-    choice = choice or choose(request(case))
+Execute = Callable[[Choice, Mapping[str, Any], "int | None"], None]
+
+
+def on_machine(choice: Choice, values: Mapping[str, Any], seed: int | None) -> None:
+    """Run on the PTX machine; arrays come as (array, first element) and are written in place."""
     kernel = choice.kernel
     compiled = compile_cached(kernel.source(), "sm_80", kernels=[kernel.entry])
     require_full_speed(compiled)
+    given = (values[each.name] for each in choice.parameters)
+    arguments = [each[0][each[1] :] if isinstance(each, tuple) else each for each in given]
+    launch(
+        compiled.ptx,
+        kernel.entry,
+        choice.grid,
+        choice.block,
+        arguments,
+        seed=seed,
+        shared_bytes=choice.shared,
+    )
+
+
+def run(case: Case, choice: Choice | None = None, execute: Execute = on_machine) -> Result:
+    """Run a kernel; raises what the machine finds wrong with it."""
+    choice = choice or choose(request(case))
     x, keep = scores(case), _keep(case)
     held = np.zeros(case.start + case.rows * (case.columns + case.pad) + _AROUND, WORDS[case.dtype])
     given = _rows(held, case.start, case.columns + case.pad, x.shape)
@@ -112,25 +188,16 @@ def run(case: Case, choice: Choice | None = None) -> Result:
     )
     lse = np.full(case.rows + 1, -1, np.int32).view(np.float32)
     values = {
-        "x": held[case.start :],
-        "out": out[case.out_start :],
-        "lse": lse,
+        "x": (held, case.start),
+        "out": (out, case.out_start),
+        "lse": (lse, 0),
         "rows": case.rows,
         "columns": case.columns,
         "row_stride": case.columns + case.pad,
         "out_row_stride": case.columns + case.out_pad,
         **_mask_arguments(case, keep),
     }
-    arguments = [values[each.name] for each in choice.parameters]
-    launch(
-        compiled.ptx,
-        kernel.entry,
-        choice.grid,
-        choice.block,
-        arguments,
-        seed=case.seed,
-        shared_bytes=choice.shared,
-    )
+    execute(choice, values, case.seed)
     wanted, wanted_lse = oracle.softmax(oracle.widened(given.copy(), case.dtype), keep)
     written = _rows(out, case.out_start, case.columns + case.out_pad, x.shape)
     found = oracle.widened(written.copy(), out_dtype)
@@ -139,9 +206,11 @@ def run(case: Case, choice: Choice | None = None) -> Result:
     return Result(choice, found, wanted, lse[:-1], wanted_lse, out)
 
 
-def require_right(case: Case, choice: Choice | None = None) -> Choice:
+def require_right(
+    case: Case, choice: Choice | None = None, execute: Execute = on_machine
+) -> Choice:
     """Run and compare; the choice that was run."""
-    result = run(case, choice)
+    result = run(case, choice, execute)
     assert (result.around == POISON[case.out_dtype or "f32"]).all(), "wrote beside the rows"
     if case.out_dtype is not None:
         relative, absolute = oracle.tolerance(case.out_dtype)
@@ -196,7 +265,7 @@ def _mask_arguments(case: Case, keep: Any) -> dict[str, Any]:
         "strided": lambda: np.repeat(keep, 2, axis=1),
     }[case.mask]()
     found: dict[str, Any] = {
-        "mask": np.ascontiguousarray(stored).astype(np.uint8).reshape(-1),
+        "mask": (np.ascontiguousarray(stored).astype(np.uint8).reshape(-1), 0),
         "mask_column_stride": geometry.column_stride,
     }
     for index, (extent, stride) in enumerate(reversed(geometry.rows)):
@@ -211,3 +280,12 @@ def _rows(array: Any, start: int, pitch: int, shape: tuple[int, int]) -> Any:
 
 def _alignment(number: int) -> int:
     return (number | 16) & -(number | 16)
+
+
+def shape_case(kernel: SoftmaxKernel, name: str) -> tuple[Case, Choice]:
+    """A case that `kernel` computes, half as wide as it holds, and the choice of it."""
+    whole = (kernel.capacity or 520) // 2
+    columns = whole + 1 if kernel.ragged else whole - whole % kernel.tile.vector
+    pad = 3 if kernel.ragged else 0
+    case = Case(7, columns, kernel.dtype, kernel.out_dtype, lse=kernel.lse, seed=2, out_pad=pad)
+    return case, chosen(kernel, replace(request(case), multiprocessors=2), name)
