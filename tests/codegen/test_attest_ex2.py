@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from functools import cache
 
 import numpy
 import pytest
@@ -14,9 +15,14 @@ from tylo.proofs.ptx.machine.launch import Unwritten, launch
 COUNT = 4
 
 
+@cache
+def compiled(source: str) -> str:
+    return compile(source, "sm_80", kernels=[ENTRY]).ptx
+
+
 def tried(source: str, first: int) -> list[list[int]]:
     """What 32 threads count of 128 patterns from `first` on."""
-    ptx = compile(source, "sm_80", kernels=[ENTRY]).ptx
+    ptx = compiled(source)
     results = numpy.zeros((32, SLOTS), numpy.uint64)
     launch(ptx, ENTRY, 1, 32, [first, COUNT, Unwritten(results)])
     return results.tolist()

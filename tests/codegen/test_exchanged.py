@@ -71,7 +71,7 @@ def test_cuda_and_numpy_agree_to_the_bit(label: str) -> None:
     program = softmax.reduce(rows_of(found), "add", "sum")
     data = gather(matrix_of(found), found.source).data
     text = exchanging(kernel_text(program, cuda_function(found, "sum", "lane_program_function")))
-    for seed in (None, 1, 2):
+    for seed in (None, 1):
         results, _ = run_on_machine(program, text=text, seed=seed, values=data)
         assert (results["sum"] == run(program, exchange=found, values=data)["sum"]).all()
 
