@@ -36,18 +36,20 @@ MEMBERS = {
     64: (
         WORKED,
         Member(64, "bf16", 3, 128, 3),
-        Member(64, "bf16", 3, 128, 2, turns=False),
-        Member(64, "bf16", 2, 128, 3),
-        Member(64, "bf16", 2, 192, 2),
+        Member(64, "bf16", 3, 128, 3, reference="first"),
+        Member(64, "bf16", 3, 128, 2, turns=False, reference="first"),
+        Member(64, "bf16", 2, 128, 3, reference="first"),
         Member(64, "bf16", 1, 64, 3, residents=3),
-        Member(64, "bf16", 1, 128, 2, residents=2),
+        Member(64, "bf16", 1, 64, 3, residents=3, reference="first"),
+        Member(64, "bf16", 1, 128, 2, residents=2, reference="first"),
     ),
     128: (
         Member(128, "bf16", 2, 128, 2),
-        Member(128, "bf16", 2, 128, 2, turns=False),
-        Member(128, "bf16", 2, 160, 2),
-        Member(128, "bf16", 2, 64, 4),
-        Member(128, "bf16", 1, 64, 2, residents=2),
+        Member(128, "bf16", 2, 128, 2, reference="first"),
+        Member(128, "bf16", 2, 128, 2, turns=False, reference="first"),
+        Member(128, "bf16", 2, 160, 2, reference="first"),
+        Member(128, "bf16", 2, 96, 2, reference="first"),
+        Member(128, "bf16", 1, 64, 2, residents=2, reference="first"),
     ),
 }
 
@@ -55,11 +57,12 @@ Call = Callable[[], Any]
 
 
 def label(member: Member, persistent: bool) -> str:
-    """A member in a few letters: groups x keys, stages, residents, turns, persistent."""
+    """A member in letters: groups x keys / stages, residents, turns, first reference, persistent."""
     worked = " worked" if member == WORKED else ""
+    first = "f" if member.reference == "first" else ""
     turns = "t" if member.turns and member.groups > 1 else ""
     kept = "p" if persistent else ""
-    return f"{member.groups}x{member.keys}/{member.stages}r{member.residents}{turns}{kept}{worked}"
+    return f"{member.groups}x{member.keys}/{member.stages}r{member.residents}{turns}{first}{kept}{worked}"
 
 
 def problem_of(q: Any, k: Any, out: Any, causal: bool, mask: Any = None) -> Problem:

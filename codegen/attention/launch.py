@@ -73,7 +73,7 @@ class Ready:
         self._arguments: Arguments = problem.arguments(member.rows, persistent=persistent)
         pointers = [*self._maps, ctypes.addressof(self._arguments)]
         self._table = (ctypes.c_void_p * len(pointers))(*pointers)
-        self._out = member.output == "f32"
+        self._floats = member.output == "f32"
 
     def __call__(
         self, *, q: int, k: int, v: int, out: int, lse: int, mask: int, stream: int
@@ -81,7 +81,9 @@ class Ready:
         """Queue the kernel on `stream`; addresses are of device memory, 0 for no lse or mask."""
         device = self._device
         with self._lock, current(device):
-            for number, address in enumerate((q, k, v, q if self._out else out)):
+            # What is never read or written through a map may have no memory of its own.
+            keys = (k, v) if self._arguments.keys else (q, q)
+            for number, address in enumerate((q, *keys, q if self._floats else out)):
                 if self._encoded[number] != address:
                     self._encoded[number] = -1
                     self._writers[number].write(self._maps[number], address)

@@ -1,0 +1,203 @@
+"""Attention forward of tensors of any library, on Hopper.
+
+    out = tylo.kernels.attention(q, k, v)                              # (batch, heads, length, D)
+    out, lse = tylo.kernels.attention(q, k, v, causal="bottom_right", return_lse=True)
+    out = tylo.kernels.attention(q, k, v, mask=keep, enable_gqa=True, layout="BSHD")
+
+The meaning is that of torch's ``scaled_dot_product_attention``, with two differences: rows that
+keep no key give zeros (and -inf as log-sum-exp) where torch gives NaN, and a causal mask is named
+by its alignment, because the two differ where lengths do.
+
+A call views its tensors, finds what is ready for their geometry, allocates what the caller did not
+pass, and launches one kernel on the caller's stream. It copies nothing and waits for nothing.
+
+>>> import numpy
+>>> attention(*[numpy.zeros((1, 1, 1, 64), numpy.float16)] * 3)
+Traceback (most recent call last):
+tylo.layouts.errors.LaunchError: q, a numpy.ndarray, lies in host memory; move it to a CUDA device \
+first; nothing is copied silently
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from tylo.codegen.attention.choose import Chosen, choose
+from tylo.codegen.attention.launch import Ready
+from tylo.codegen.launch.devices import device_state
+from tylo.codegen.tensors import Tensor, stream_of, view
+from tylo.codegen.tensors.allocation import allocated, immutable
+from tylo.codegen.tensors.torch_tensors import torch_description
+from tylo.kernels.attention_geometry import ALIGNMENT, AttentionGeometry, attention_geometry
+from tylo.layouts.errors import LaunchError
+
+_PLANS_KEPT = 1024
+_plans: dict[tuple[Any, ...], _Plan] = {}
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A geometry made ready on a device; nothing is ready where there is nothing to compute."""
+
+    geometry: AttentionGeometry
+    device: int
+    ready: Ready | None
+
+
+def attention(
+    q: Any,
+    k: Any,
+    v: Any,
+    *,
+    mask: Any = None,
+    causal: str | None = None,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    return_lse: bool = False,
+    out: Any = None,
+    layout: str = "BHSD",
+    stream: Any = None,
+) -> Any:
+    """softmax(scale * q k^T) v for each head; with `return_lse` the pair of it and the log-sum-exp.
+
+    q, k, v are bfloat16 or float16, (batch, heads, length, depth), or (batch, length, heads, depth)
+    with the layout "BSHD"; depth is 64 or 128, its stride 1, other strides multiples of 16 bytes.
+    `mask` is Boolean, True = keep, and broadcasts to (batch, heads, queries, keys) in any layout.
+    `causal` is None, "top_left" or "bottom_right". `scale` is 1 / sqrt(depth) if left out. With
+    `enable_gqa` k and v may have fewer heads, each for a run of query heads. `out` is written where
+    it is passed. The log-sum-exp is float32, natural, (batch, heads, queries).
+
+    `stream` is a handle or a stream object; without one it is torch's current stream for a torch
+    tensor, else the legacy default stream.
+
+    Raises LaunchError, or GenerationError for a depth that has no kernel, before anything runs.
+    """
+    handle = stream_of(stream, q)
+    values = (q, k, v, mask, out)
+    options = (causal, scale, bool(enable_gqa), layout)
+    described = torch_description(values, stream, handle)
+    plan = _plans.get((options, described)) if described else None
+    if plan is None:
+        tensors = _viewed(values, handle)
+        plan = _plan(options, tensors)
+        addresses = [0 if each is None else each.address for each in tensors]
+        if described:
+            _keep((options, described), plan)
+        if out is not None:
+            _require_apart(tensors)
+    else:
+        addresses = [0 if each is None else each.data_ptr() for each in values]
+        if out is not None:
+            _require_apart(_viewed(values, handle))
+    # What torch allocates on its own stream needs no view: it is as its allocator makes it.
+    on = None if described else handle
+    if out is None:
+        out, addresses[4] = _made(q, plan.geometry.out_shape, plan, None, on)
+    lse, lse_address = None, 0
+    if return_lse:
+        lse, lse_address = _made(q, plan.geometry.lse_shape, plan, "f32", on)
+    if plan.ready is not None:
+        plan.ready(
+            q=addresses[0],
+            k=addresses[1],
+            v=addresses[2],
+            mask=addresses[3],
+            out=addresses[4],
+            lse=lse_address,
+            stream=handle,
+        )
+    return (out, lse) if return_lse else out
+
+
+def attention_choice(q: Any, k: Any, v: Any, **options: Any) -> Chosen:
+    """The member that `attention` would run for these arguments, and why; nothing is launched."""
+    stream, mask, out = (options.pop(name, None) for name in ("stream", "mask", "out"))
+    options.pop("return_lse", None)
+    tensors = _viewed((q, k, v, mask, out), stream_of(stream, q))
+    defaults = {"causal": None, "scale": None, "enable_gqa": False, "layout": "BHSD"}
+    return choose(attention_geometry(*tensors, **(defaults | options)).request)
+
+
+Viewed = tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None]
+
+
+def _viewed(values: tuple[Any, ...], handle: int) -> Viewed:
+    first = view(values[0], handle, name="q")
+    k, v, mask, out = (
+        None if each is None else view(each, handle, name=name, device=first.device)
+        for name, each in zip(("k", "v", "mask", "out"), values[1:], strict=True)
+    )
+    if k is None or v is None:
+        raise LaunchError("k or v is None", hint="pass keys and values")
+    if out is not None and (out.read_only or immutable(values[4])):
+        raise LaunchError(
+            "out is read-only: its library does not let it be written",
+            hint="pass an output of torch, CuPy or Numba; JAX arrays never change",
+        )
+    return first, k, v, mask, out
+
+
+def _plan(options: tuple[Any, ...], tensors: Viewed) -> _Plan:
+    key = (options, tensors[0].device, *map(_described, tensors))
+    plan = _plans.get(key)
+    if plan is None:
+        causal, scale, enable_gqa, layout = options
+        geometry = attention_geometry(
+            *tensors, causal=causal, scale=scale, enable_gqa=enable_gqa, layout=layout
+        )
+        device = tensors[0].device
+        chosen = choose(geometry.request)
+        ready = None
+        if not geometry.problem.empty:
+            ready = Ready(
+                chosen.member,
+                geometry.problem,
+                device_state(device),
+                persistent=chosen.persistent,
+            )
+        plan = _Plan(geometry, device, ready)
+        _keep(key, plan)
+    return plan
+
+
+def _keep(key: tuple[Any, ...], plan: _Plan) -> None:
+    with _lock:
+        if len(_plans) >= _PLANS_KEPT:
+            _plans.clear()
+        _plans[key] = plan
+
+
+def _described(tensor: Tensor | None) -> tuple[Any, ...] | None:
+    if tensor is None:
+        return None
+    return tensor.shape, tensor.strides, tensor.dtype, tensor.address % ALIGNMENT
+
+
+def _require_apart(tensors: Viewed) -> None:
+    """What is written must not lie where anything is read; ranges decide, gaps included."""
+    *inputs, out = tensors
+    assert out is not None
+    start, end = out.extent
+    for name, tensor in zip(("q", "k", "v", "mask"), inputs, strict=True):
+        if tensor is not None and not (out.empty or tensor.empty):
+            first, last = tensor.extent
+            if first < end and start < last:
+                raise LaunchError(
+                    f"out and {name} share memory, first at {max(start, first):#x}",
+                    hint="pass an output of its own",
+                )
+
+
+def _made(
+    like: Any, shape: tuple[int, ...], plan: _Plan, dtype: str | None, handle: int | None
+) -> tuple[Any, int]:
+    """A new output and its address; `handle` is the stream to order it on, None for its own."""
+    order = tuple(range(len(shape)))
+    kind = dtype or plan.geometry.problem.dtype
+    made = allocated(like, shape, order, kind, device=plan.device)
+    if handle is None:
+        return made, int(made.data_ptr())
+    return made, view(made, handle, name="the new output", device=plan.device).address
