@@ -273,7 +273,7 @@ class BitVectors:
     def select(
         self, condition: Expression, chosen: Expression, otherwise: Expression, width: int
     ) -> Expression:
-        self._fits("ite", (chosen, otherwise), (width, width))
+        self._fits("ite", (condition, chosen, otherwise), (1, width, width))
         if condition.value is not None:
             return chosen if condition.value else otherwise
         if chosen is otherwise:

@@ -229,12 +229,25 @@ CASES = per_width()
 INTERESTING = (0, 1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256)
 
 
+# Fields that end at the highest bit, or begin at the lowest, with a sign that their end alone has.
+FIELDS = {
+    f"bfe.{kind}{width}": (
+        (1 << (width - 1), width - 8, 8),
+        (1 << (width - 2), width - 9, 9),
+        (0x80, 0, 8),
+        (1 << (width - 1), width - 1, 5),
+    )
+    for kind in "us"
+    for width in (32, 64)
+}
+
+
 def rows_of(mnemonic: str, count: int) -> list[list[int]]:
     """Operands for a case: random ones, small ones and their negatives, a quarter of them equal."""
     _, widths, _ = CASES[mnemonic]
     generator = random.Random(mnemonic)
-    rows = []
-    for _ in range(count):
+    rows = [list(row) for row in FIELDS.get(mnemonic, ())]
+    for _ in range(count - len(rows)):
         row = [
             generator.choice(
                 (

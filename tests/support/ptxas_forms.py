@@ -127,13 +127,15 @@ def varied(text: str) -> Iterator[str]:
 
 
 def representatives(accepted: list[str]) -> list[str]:
-    """Of the instructions that are accepted, the first with each segment, and with each last one
-    for each mnemonic."""
+    """Of the instructions that are accepted, the first with each segment, with each type for each
+    mnemonic and number of segments, and with each two types that are converted."""
     seen: set[object] = set()
     chosen = []
     for text in accepted:
         segments = text.removesuffix(";").split(" ")[0].split(".")
-        parts = {*segments, (segments[0], segments[-1])}
+        parts: set[object] = {*segments, (segments[0], segments[-1], len(segments))}
+        if segments[0] == "cvt":
+            parts.add((len(segments), *segments[-2:]))
         if not parts <= seen:
             seen |= parts
             chosen.append(text)

@@ -97,6 +97,10 @@ def terms(table: tuple[Opcode, ...], each: Expectation) -> bool:
     if each.floating:
         return found is _named(d, each, variables)
     several = found if isinstance(found, list) else [found]
+    if each.mnemonic in integer_values.CASES and not isinstance(found, list):
+        result = integer_values.CASES[each.mnemonic][2]
+        if found.width != result:
+            return False
     for row, result in zip(each.rows[:TERM_ROWS], each.results, strict=False):
         values = evaluate(several, {f"v{i}": value for i, value in enumerate(row)})
         if values != (list(result) if isinstance(result, tuple) else [result]):

@@ -19,6 +19,7 @@ from tylo.proofs.ptx.machine.lockstep import Lockstep
 from tylo.proofs.ptx.machine.memory import Region, Space, allocate
 from tylo.proofs.ptx.machine.races import Shadow
 from tylo.proofs.ptx.machine.state import State
+from tylo.proofs.ptx.opcodes import OPCODES
 from tylo.proofs.ptx.parser import parse
 from tylo.proofs.ptx.program import TYPES, Entry, Module, Variable
 
@@ -127,7 +128,9 @@ warp 0, lane 4, address 0x10000000010: global memory: outside of x [0x1000000000
             generator,
             np.zeros((blocks * warps, 32), np.int64),
         )
-        decoder = Decoder(entry, registers, {**addresses, **symbols}, parameters, module.target)
+        decoder = Decoder(
+            entry, registers, {**addresses, **symbols}, parameters, module.target, OPCODES
+        )
         steps = decoder.steps()
         if races and sizes["shared"]:
             state.shadow = Shadow(blocks, warps, sizes["shared"], _granule(steps))

@@ -27,7 +27,7 @@ import table_values
 from assembler_answers import differences
 from mutation import Mutant, mutants
 from table_values import EXPECTATIONS, Expectation, numbers, terms
-from tylo.proofs.ptx.machine import accesses, arrays, collectives, copies, floats, lockstep
+from tylo.proofs.ptx.machine import accesses, arrays, collectives, copies, floats, launch, lockstep
 from tylo.proofs.ptx.machine import matrix as matrices
 from tylo.proofs.ptx.opcodes import Opcode, arithmetic, bits, collective, floating, movement
 
@@ -97,18 +97,50 @@ ACTIONS = {
     "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32": "multiply",
 }
 
-# Mutants that nothing can notice: in which statement, what changed, and why that is no difference.
-EQUIVALENT: dict[str, list[tuple[str, str, str]]] = {}
+# Mutants that nothing can notice: a pattern of what changed and of the line, and why that is so.
+# Mutants that nothing can notice: why, and patterns of what changed and of its line.
+EQUIVALENT = {
+    "shifted in more bits than there are": (r"32 -> 33", r"width = max\(f\.width, 32\)"),
+    "an amount of 2^31 or more shifts everything out, whatever its sign": (
+        r"False -> True",
+        r"amount = d\.extend\(amount, 32, width, False\)",
+    ),
+    "an amount of at most 32 has no sign": (r"False -> True", r"both, amount = .*"),
+    "of 64 bits, those shifted in at the top are never looked at": (
+        r"False -> True",
+        r"return d\.extract\(d\.shift_right\(both, amount, 64, False\), 0, 32\)"
+        r"|byte = d\.extract\(d\.shift_right\(both, amount, 64, False\), 0, 8\)"
+        r"|sign = d\.extract\(d\.shift_right\(a, highest, width, False\), 0, 1\)",
+    ),
+    "constants are taken modulo 2^width": (r"LShift|1 -> [20]", r".*\(1 << width\) - 1.*"),
+    "nothing is set in both": (
+        r"bit_or -> bit_xor",
+        r"filled = .*|return d\.bit_or\(kept.*|result = d\.bit_or\(result, term, 32\)",
+    ),
+    "only an empty field has a negative highest bit, and is zero in any case": (
+        r"False -> True",
+        r"highest = .*",
+    ),
+    "row 8 of a table of 8 bits is never set": (r"8 -> 9", r"for row in range\(8\):"),
+    "types of the same width": (r"arms|Eq|.*:u64.*", r"for word in .*|.*(_DOUBLE|cvta|f64|quarter).*"),
+    "no width is 63": (r"64 -> 63", r"_BYTES_4 = .*"),
+    "what has the width already is neither cut nor extended": (r"LtE", r"if TYPES\[result\].*"),
+    "no register is wider": (r".*~.*", r".*(_DOUBLE|cvta|b64|f64).*"),
+    "addresses, labels and constants of the text have no width": (
+        r".*(\]~|label|immediate).*",
+        r".*",
+    ),
+    "sources of one type, named otherwise": (r".*(count:u32, id:u32|members:b32, c:b32).*", r".*"),
+}
 
 
-def equivalent(file: Any, mutant: Mutant) -> str:
+def equivalent(change: str, line: str) -> str:
     """Why a mutant is none; empty where no reason is known."""
-    name = file.__name__.rpartition(".")[2]
     return next(
         (
             reason
-            for statement, change, reason in EQUIVALENT.get(name, [])
-            if re.fullmatch(statement, mutant.statement) and re.fullmatch(change, mutant.change)
+            for reason, (changed, where) in EQUIVALENT.items()
+            if re.fullmatch(changed, change) and re.fullmatch(where, line)
         ),
         "",
     )
@@ -205,7 +237,7 @@ def notices(judge: Callable[..., bool], table: tuple[Opcode, ...], changed: set[
         return True
 
 
-def table_verdict(file: Any, mutant: Mutant) -> str:
+def table_verdict(file: Any, mutant: Mutant, patch: pytest.MonkeyPatch) -> str:
     """How a mutant of the table is noticed; empty where it is not."""
     try:
         names = mutant.run(file.__name__)
@@ -220,6 +252,10 @@ def table_verdict(file: Any, mutant: Mutant) -> str:
         for name, judge in (("numbers", numbers), ("terms", terms))
         if notices(judge, table, meanings)
     ]
+    if not told and shapes & {"ldmatrix", "stmatrix", "bar", "barrier", "cp", "mma"}:
+        with patch.context() as inside:
+            inside.setattr(launch, "OPCODES", table)
+            return run_fails([*_matrices(), *_copies()])
     return " and ".join(told)
 
 
@@ -314,11 +350,16 @@ def machine_verdict(file: Any, mutant: Mutant, patch: pytest.MonkeyPatch) -> str
     }
     with patch.context() as inside:
         inside.setattr(lockstep, "ACTIONS", MappingProxyType(changed))
-        for check in TOGETHER[file]():
-            try:
-                check()
-            except (Exception, pytest.fail.Exception):
-                return "values"
+        return run_fails(TOGETHER[file]())
+
+
+def run_fails(checks: list[Callable[[], None]]) -> str:
+    """Whether a test of values or faults fails."""
+    for check in checks:
+        try:
+            check()
+        except (Exception, pytest.fail.Exception):
+            return "values"
     return ""
 
 
@@ -343,7 +384,7 @@ def numbers_verdict(file: Any, mutant: Mutant, patch: pytest.MonkeyPatch) -> str
 
 
 JUDGES: dict[Any, Callable[[Any, Mutant, pytest.MonkeyPatch], str]] = {
-    **dict.fromkeys(FILES, lambda file, mutant, _: table_verdict(file, mutant)),
+    **dict.fromkeys(FILES, table_verdict),
     **dict.fromkeys(TOGETHER, machine_verdict),
     **dict.fromkeys((arrays, floats), numbers_verdict),
 }
@@ -358,9 +399,9 @@ def run(file: Any, every: int, patch: pytest.MonkeyPatch) -> tuple[Counter[str],
         if index % every:
             continue
         verdict = JUDGES[file](file, mutant, patch)
-        reason = "" if verdict else equivalent(file, mutant)
+        line = source.splitlines()[mutant.line - 1].strip()
+        reason = "" if verdict else equivalent(mutant.change, line)
         counts[verdict or ("equivalent" if reason else "survives")] += 1
         if not verdict and not reason:
-            line = source.splitlines()[mutant.line - 1].strip()
             survivors.append(f"{mutant.statement}: {mutant.change} in: {line}")
     return counts, survivors
