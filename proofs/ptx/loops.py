@@ -30,7 +30,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tylo.layouts.terms import show
-from tylo.proofs.ptx.bitvector import Expression, evaluate
+from tylo.proofs.ptx.nodes import Expression, evaluate, evaluate_each
 from tylo.proofs.ptx.program import Instruction
 from tylo.proofs.ptx.samples import launches
 from tylo.proofs.ptx.scene import Scene
@@ -277,12 +277,15 @@ class _Cut:
                 for step in range(5):
                     yield evaluate(list(roots), self.scene.point(thread, 0, step, least))
             for sizes in launches(effect):
-                # Where a loop ends is told by its last steps.
+                # Where a loop ends is told by its last steps, and by the blocks past the last row.
                 (limit,) = evaluate([count], self.scene.point(thread, 0, 0, sizes=sizes))
-                for step in sorted({0, 1, 2, 3, limit - 2, limit - 1}):
-                    if 0 <= step < 1 << self.scene.step.width:
-                        point = self.scene.point(thread, 0, step, sizes=sizes)
-                        yield evaluate(list(roots), point)
+                places = [
+                    self.scene.point(thread, block, step, sizes=sizes)
+                    for block in sorted({0, 1, sizes.get("blocks", 1), sizes.get("blocks", 1) - 1})
+                    for step in sorted({0, 1, 2, 3, limit - 2, limit - 1})
+                    if 0 <= step < 1 << self.scene.step.width and block < effect.maximum_blocks
+                ]
+                yield from evaluate_each(list(roots), places)
 
 
 def _resized(scene: Scene, value: Expression, width: int) -> Expression:

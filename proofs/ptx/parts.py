@@ -33,7 +33,7 @@ def part_obligations(
         low += part.bits
         label = f"part {index}"
         if part.conversion == COMPUTED:
-            yield from origins(scene, label, access.guard, bits, part, loads)
+            yield from origins(scene, "origin", access.guard, bits, part, loads)
             continue
         for guard, value in _alternatives(scene, bits, access.guard):
             if part.conversion == "move":

@@ -20,18 +20,16 @@ from tylo.proofs.ptx.scene import Scene
 from tylo.proofs.ptx.symbolic import Access
 
 Compared = tuple[str, Expression, "Expression | str", "Expression | str"]
-_OWN, _WARP, _BLOCK = range(3)
-_ACROSS = {"shuffled": _WARP, "shared": _BLOCK}
 _LANES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A load that a value is made of, where it is chosen, and among which threads it may be."""
+    """A load that a value is made of, where it is chosen, and which thread loads it."""
 
     load: Expression
     condition: Expression
-    scope: int
+    thread: Expression
 
 
 def origins(
@@ -51,7 +49,7 @@ def origins(
         place = scene.place(sample)
         found = place[0].name if place else "no buffer"
         if found not in allowed:
-            yield f"{label}: origin", guard, f"a load from {found}", f"{part}"
+            yield label, guard, f"a load from {found}", f"{part}"
             continue
         source = allowed[found]
         if source.first is not None and source.end is not None:
@@ -81,57 +79,65 @@ def _inside(
     assert source.end is not None
     size = leaf.load.width // 8
     offset = domain.subtract(leaf.load.operands[0], scene.bases[source.buffer], 64)
-    if leaf.scope != _OWN:
-        thread = scene.thread
-        other = scene.private("from", thread.width)
-        if leaf.scope == _WARP and thread.width > _LANES:
-            lane = domain.extract(other, 0, _LANES)
-            warp = domain.extract(thread, _LANES, thread.width - _LANES)
-            other = domain.concatenate([lane, warp], [lane.width, warp.width])
-        exists = domain.less(
-            domain.extend(other, other.width, 32, False),
-            domain.constant(scene.effect.threads, 32),
-            32,
-            False,
-        )
-        taken, offset = scene.at_thread([taken, offset], other)
-        taken = domain.bit_and(taken, exists, 1)
+    if leaf.thread is not scene.thread:
+        taken, offset = scene.at_thread([taken, offset], leaf.thread)
     first, end = scene.value(source.first), scene.value(source.end)
     last = domain.add(offset, domain.constant(size, 64), 64)
     outside = domain.bit_or(
         domain.less(offset, first, 64, False), domain.less(end, last, 64, False), 1
     )
     wanted = f"{source.buffer} from byte {show(source.first)} to {show(source.end)}"
-    yield f"{label}: origin", domain.bit_and(taken, outside, 1), leaf.load.operands[0], wanted
+    yield label, domain.bit_and(taken, outside, 1), leaf.load.operands[0], wanted
 
 
 def _leaves(scene: Scene, value: Expression) -> list[Leaf]:
-    """Every load below a value, each with the weakest of what is known about it."""
+    """Every load below a value, with the thread that loads it.
+
+    What came through a shuffle may be of any lane of the warp; what came through shared memory is
+    of the thread that was proven to have written it.
+    """
+    always = scene.domain.constant(1, 1)
     found: dict[tuple[int, int, int], Leaf] = {}
     seen: set[tuple[int, int, int]] = set()
-    stack = [(value, scene.domain.constant(1, 1), _OWN)]
+    stack = [(value, always, scene.thread, 0)]
     while stack:
-        node, condition, scope = stack.pop()
-        key = id(node), id(condition), scope
+        node, condition, thread, crossed = stack.pop()
+        key = id(node), id(condition), id(thread)
         if key in seen or not node.opaque:
             continue
         seen.add(key)
+        name = str(node.attribute) if node.operator == "function" else ""
         if node.operator == "load":
-            found[key] = Leaf(node, condition, scope)
-            continue
-        scope = max(scope, _ACROSS.get(str(node.attribute), _OWN))
-        name = str(node.attribute)
-        if node.operator == "function" and (".sync" in name):
-            scope = max(scope, _WARP)
-        if node.operator == "function" and name in scene.sources:
+            found[key] = Leaf(node, condition, thread)
+        elif name == "shared":
+            inner, origin = node.operands
+            writer = scene.domain.extract(origin, 0, scene.thread.width)
+            if thread is not scene.thread:
+                (writer,) = scene.at_thread([writer], thread)
+            stack.append((inner, always, writer, crossed + 1))
+        elif name == "shuffled" or ".sync" in name:
+            # One variable for each time that shared memory was crossed: lanes are independent.
+            lane = scene.domain.variable(f"origin.{crossed}", _LANES)
+            scene.made.setdefault(str(lane.attribute), lane)
+            anyone = _any_lane(scene, thread, lane)
+            stack += [(operand, always, anyone, crossed) for operand in node.operands]
+        elif name in scene.sources:
             # What a loop carries is made of what it was before, and of any step's.
-            always = scene.domain.constant(1, 1)
-            stack += [(source, always, scope) for source in scene.sources[name]]
+            stack += [(source, always, thread, crossed) for source in scene.sources[name]]
         elif node.operator == "ite" and not node.operands[0].opaque:
             chosen, first, second = node.operands
             refused = scene.negate(chosen)
-            stack.append((first, scene.domain.bit_and(condition, chosen, 1), scope))
-            stack.append((second, scene.domain.bit_and(condition, refused, 1), scope))
+            stack.append((first, scene.domain.bit_and(condition, chosen, 1), thread, crossed))
+            stack.append((second, scene.domain.bit_and(condition, refused, 1), thread, crossed))
         else:
-            stack += [(operand, condition, scope) for operand in node.operands]
+            stack += [(operand, condition, thread, crossed) for operand in node.operands]
     return list(found.values())
+
+
+def _any_lane(scene: Scene, thread: Expression, lane: Expression) -> Expression:
+    """Any thread of a thread's warp."""
+    domain = scene.domain
+    if thread.width <= _LANES:
+        return domain.extract(lane, 0, thread.width)
+    warp = domain.extract(thread, _LANES, thread.width - _LANES)
+    return domain.concatenate([lane, warp], [lane.width, warp.width])

@@ -50,7 +50,7 @@ def test_right_kernels_hold_on_other_architectures(kind: str, architecture: str)
         ("swizzled", "(c ^ (r + i))", "(c | (r + i))", "shared: no race", None),
         ("softmax", "k < columns ?", "k <= columns ?", "load 0: bounds", None),
         ("softmax", "from[k]", "from[k + 1]", "load 0: bounds", None),
-        ("softmax", "= x + row * sx", "= x + (row / 2) * sx", "store 0: part 0: origin", None),
+        ("softmax", "= x + row * sx", "= x + (row / 2) * sx", "store 0: origin", None),
         ("softmax", "if (row >= rows)", "if (row >= rows || lane > 9)", "converged", 0),
         ("softmax", "whole, d)", "whole, d, 16)", None, None),
     ],
@@ -106,13 +106,13 @@ def test_what_flows_into_a_computed_value_is_what_the_effect_says() -> None:
         return labels(validate(ptx, replace(effect, stores=(replace(store, parts=(part,)),))))
 
     assert judged(Source("x")) == set()
-    assert judged() == {"store 0: part 0: origin"}
+    assert judged() == {"store 0: origin"}
     (own,) = store.parts[0].sources
     assert own.first is not None
     assert judged(Source("x", own.first, own.first + columns * 4 - 4)) == {
-        "store 0: part 0: origin"
+        "store 0: origin"
     }
-    assert judged(Source("x", own.first + sx * 0 + 4, own.end)) == {"store 0: part 0: origin"}
+    assert judged(Source("x", own.first + sx * 0 + 4, own.end)) == {"store 0: origin"}
     with pytest.raises(ClaimError, match="a computed part"):
         computed(32, "")
     with pytest.raises(ClaimError, match="a move with a name or sources"):
