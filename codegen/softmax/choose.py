@@ -22,7 +22,7 @@ from __future__ import annotations
 from tylo.codegen.launch.choice import Choice
 from tylo.codegen.softmax.few import FewKernel
 from tylo.codegen.softmax.flat import FlatKernel
-from tylo.codegen.softmax.geometry import STREAM_ALONE, held_shape, streamed_shape
+from tylo.codegen.softmax.geometry import held_shape, streamed_shape, streams_alone
 from tylo.codegen.softmax.kernel import SoftmaxKernel
 from tylo.codegen.softmax.narrow import few_tile, flat_tile
 from tylo.codegen.softmax.request import BYTES, SoftmaxRequest
@@ -51,7 +51,7 @@ def choose(request: SoftmaxRequest) -> Choice:
     vector, ragged = _vector(request)
     vectors = request.columns // vector if ragged else -(-request.columns // vector)
     held = held_shape(request, vector, vectors)
-    if held is None or (request.out_dtype is None and vectors > STREAM_ALONE):
+    if held is None or streams_alone(request, vectors):
         held = streamed_shape(vector, vectors)
     kernel = SoftmaxKernel(
         tile=_wide_enough(held.tile) if ragged else held.tile,

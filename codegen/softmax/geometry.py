@@ -2,9 +2,10 @@
 
 What decides the speed is how many bytes of a multiprocessor's rows are on their way at a time, and
 that is bounded by its registers: a thread keeps its whole share of a row. So narrow rows take two
-vectors a thread and as many threads as that takes; wide ones 512 threads with up to 20 vectors; and
-wider ones as few blocks of a cluster as hold them. The bounds below are those that measured fastest
-on an H200 (`docs/benchmarks.md`).
+vectors a thread and as many threads as that takes; wide ones 512 threads with up to 20 vectors of
+float32, or up to 1024 threads that keep 16-bit elements packed; and wider ones as few blocks of a
+cluster as hold them. The bounds below are those that measured fastest on an H200
+(`docs/benchmarks.md`).
 
 >>> from tylo.codegen.softmax.request import SoftmaxRequest
 >>> def shape(columns, dtype):
@@ -25,14 +26,16 @@ from tylo.codegen.softmax.kernel import Form
 from tylo.codegen.softmax.request import BYTES, SoftmaxRequest
 from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
 
-STREAM_ALONE = 1024  # vectors, from which on log-sum-exp alone is streamed
 _VECTOR_BYTES = 16
 _LEAST_BLOCK = 128  # threads, where rows are narrow
-_REPEATS = 2  # vectors a thread, while threads last
 _CLUSTER = 16
 _CLUSTERS_FROM = (9, 0)
+_REGISTERS = 65536  # of a multiprocessor
 _STREAMED = 4  # vectors a thread and step
-_STREAM_THREADS = 256
+_STREAM_THREADS = (32, 256)  # along a row, at least and at most
+_STREAM_SHARE = 16  # vectors a thread, from which on a row gets more threads
+# Vectors, from which on log-sum-exp alone is streamed, by element size.
+_STREAMED_ALONE = {4: 512, 2: 128}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,28 +48,49 @@ class Shape:
     resident: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    """Threads and blocks along a row, and how the kernel keeps its share."""
+
+    threads: int
+    cluster: int = 1
+    held: bool = True
+    resident: int = 1
+
+
 def held_shape(request: SoftmaxRequest, vector: int, vectors: int) -> Shape | None:
     """How whole rows are held in registers, or None where no cluster holds them."""
     size = BYTES[request.dtype]
-    # Narrower vectors take as many bytes a thread, and no more registers.
-    spread = _VECTOR_BYTES // (vector * size)
     words = max(1, vector * size // 4)
-    threads, most = _threads(size, -(-vectors // spread))
-    most = most * 4 // words
-    cluster = power_above(-(-vectors // (threads * most)))
-    if cluster > _CLUSTER or (cluster > 1 and request.capability < _CLUSTERS_FROM):
+    # Narrower vectors count as the words that they take.
+    whole = -(-vectors * words * 4 // _VECTOR_BYTES)
+    if size == 4:
+        spread = _spread_words(whole)
+    else:
+        spread = _spread_halves(whole, exact=request.columns % vector == 0)
+    if spread.cluster > _CLUSTER:
         return None
-    repeats = max(1, -(-vectors // (threads * cluster)))
-    lanes, warps = min(threads, 32), max(1, threads // 32)
-    row_warps = max(1, _LEAST_BLOCK // 32 // warps) if cluster == 1 else 1
-    tile = SoftmaxTile(vector, lanes, warps, repeats, row_warps, cluster)
-    return Shape(tile, held=size == 4 or repeats * vector <= 16)
+    if spread.cluster > 1 and request.capability < _CLUSTERS_FROM:
+        return None
+    repeats = max(1, -(-vectors // (spread.threads * spread.cluster)))
+    lanes, warps = min(spread.threads, 32), max(1, spread.threads // 32)
+    row_warps = max(1, _LEAST_BLOCK // 32 // warps) if spread.cluster == 1 else 1
+    tile = SoftmaxTile(vector, lanes, warps, repeats, row_warps, spread.cluster)
+    return Shape(tile, "rows", spread.held, spread.resident)
+
+
+def streams_alone(request: SoftmaxRequest, vectors: int) -> bool:
+    """Whether log-sum-exp alone is streamed: it reads once all the same, and needs no registers."""
+    return request.out_dtype is None and vectors >= _STREAMED_ALONE[BYTES[request.dtype]]
 
 
 def streamed_shape(vector: int, vectors: int) -> Shape:
     """How rows of any width are streamed."""
-    threads = min(_STREAM_THREADS, max(32, power_above(-(-vectors // _STREAMED))))
-    return Shape(SoftmaxTile(vector, 32, threads // 32, _STREAMED), "stream")
+    least, most = _STREAM_THREADS
+    threads = min(most, max(least, power_above(-(-vectors // _STREAM_SHARE))))
+    warps = threads // 32
+    row_warps = max(1, _LEAST_BLOCK // threads)
+    return Shape(SoftmaxTile(vector, 32, warps, _STREAMED, row_warps), "stream")
 
 
 def power_above(number: int) -> int:
@@ -74,12 +98,36 @@ def power_above(number: int) -> int:
     return 1 << max(0, number - 1).bit_length()
 
 
-def _threads(size: int, vectors: int) -> tuple[int, int]:
-    """Threads along a row in one block, and how many 16-byte vectors each may hold."""
-    narrow = power_above(-(-vectors // _REPEATS))
-    if narrow <= 512:
-        return narrow, _REPEATS
-    if size == 4:
+def _narrow(vectors: int) -> int:
+    """Threads with two vectors each; a row of two vectors takes two, so that lanes lie closer."""
+    return 2 if vectors == 2 else power_above(-(-vectors // 2))
+
+
+def _spread_words(vectors: int) -> _Spread:
+    """Vectors of four 32-bit elements."""
+    if vectors <= 1024:
+        return _Spread(_narrow(vectors))
+    if 1792 < vectors <= 2048:
         # Two vectors a thread leave room for two blocks of 1024 threads.
-        return (1024, 2) if 1792 < vectors <= 2048 else (512, 20)
-    return (512, 4) if vectors <= 2048 else (1024, 8)
+        return _Spread(1024)
+    return _Spread(512, power_above(-(-vectors // (512 * 20))))
+
+
+def _spread_halves(vectors: int, *, exact: bool) -> _Spread:
+    """Vectors of eight 16-bit elements; rows that are not whole vectors need more registers."""
+    if vectors <= 64 or (exact and vectors <= 512):
+        return _Spread(_narrow(vectors))
+    if vectors <= 1024:
+        return _Spread(power_above(-(-vectors // 4)))
+    if vectors <= 2048:
+        return _Spread(512 if vectors > 1792 else 256)
+    if vectors <= 4096:
+        return _Spread(512, held=False, resident=2)
+    cluster = power_above(-(-vectors // (1024 * (10 if exact else 8))))
+    each = -(-vectors // (1024 * cluster))
+    if each >= 8 or cluster == 1:
+        return _Spread(1024, cluster, held=False)
+    # A block of 1024 threads fills a multiprocessor: with fewer bytes each, smaller ones do better.
+    smaller = power_above(-(-vectors // (256 * 16)))
+    each = -(-vectors // (256 * smaller))
+    return _Spread(256, smaller, held=False, resident=_REGISTERS // (256 * (28 + 4 * each)))

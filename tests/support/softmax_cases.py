@@ -214,9 +214,13 @@ def require_right(
     assert (result.around == POISON[case.out_dtype or "f32"]).all(), "wrote beside the rows"
     if case.out_dtype is not None:
         relative, absolute = oracle.tolerance(case.out_dtype)
-        off = np.abs(result.probabilities - result.expected)
-        both = np.isnan(result.probabilities) & np.isnan(result.expected)
-        right = both | (off <= relative * np.abs(result.expected) + absolute)
+        wanted = result.expected
+        off = np.abs(result.probabilities - wanted)
+        both = np.isnan(result.probabilities) & np.isnan(wanted)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # The exponent is rounded in proportion to its size.
+            exponent = np.where(wanted > 0, -np.log2(wanted), 0)
+        right = both | (off <= (relative + exponent * 2.0**-23) * wanted + absolute)
         assert right.all(), f"first wrong at {np.argwhere(~right)[0]}: {result.choice.reason}"
     if case.lse:
         found, wanted = result.logarithm, result.expected_logarithm
