@@ -35,6 +35,7 @@ CLOSE = 1e-2
 MEMBERS = {
     64: (
         WORKED,
+        Member(64, "bf16", 2, 64, 4, reference="first"),
         Member(64, "bf16", 3, 128, 3),
         Member(64, "bf16", 3, 128, 3, reference="first"),
         Member(64, "bf16", 3, 128, 2, turns=False, reference="first"),
@@ -42,13 +43,18 @@ MEMBERS = {
         Member(64, "bf16", 1, 64, 3, residents=3),
         Member(64, "bf16", 1, 64, 3, residents=3, reference="first"),
         Member(64, "bf16", 1, 128, 2, residents=2, reference="first"),
+        Member(64, "bf16", 2, 192, 2, reference="first"),
+        Member(64, "bf16", 3, 96, 4, reference="first"),
     ),
     128: (
         Member(128, "bf16", 2, 128, 2),
         Member(128, "bf16", 2, 128, 2, reference="first"),
         Member(128, "bf16", 2, 128, 2, turns=False, reference="first"),
         Member(128, "bf16", 2, 160, 2, reference="first"),
-        Member(128, "bf16", 2, 96, 2, reference="first"),
+        Member(128, "bf16", 2, 96, 3, reference="first"),
+        Member(128, "bf16", 2, 112, 2, reference="first"),
+        Member(128, "bf16", 3, 64, 3, reference="first"),
+        Member(128, "bf16", 3, 80, 2, reference="first"),
         Member(128, "bf16", 1, 64, 2, residents=2, reference="first"),
     ),
 }
@@ -57,12 +63,13 @@ Call = Callable[[], Any]
 
 
 def label(member: Member, persistent: bool) -> str:
-    """A member in letters: groups x keys / stages, residents, turns, first reference, persistent."""
+    """Groups x keys / stages, r residents, t for turns, f for first reference, p for persistent."""
     worked = " worked" if member == WORKED else ""
     first = "f" if member.reference == "first" else ""
     turns = "t" if member.turns and member.groups > 1 else ""
     kept = "p" if persistent else ""
-    return f"{member.groups}x{member.keys}/{member.stages}r{member.residents}{turns}{first}{kept}{worked}"
+    sizes = f"{member.groups}x{member.keys}/{member.stages}r{member.residents}"
+    return f"{sizes}{turns}{first}{kept}{worked}"
 
 
 def problem_of(q: Any, k: Any, out: Any, causal: bool, mask: Any = None) -> Problem:
