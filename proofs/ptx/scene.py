@@ -43,6 +43,7 @@ class Scene:
     made: dict[str, Expression]
     sources: dict[str, tuple[Expression, ...]]
     shared: dict[str, tuple[Variable, Expression]]
+    known: tuple[_Values, ...]
 
     def value(self, term: Integer) -> Expression:
         """A term of the contract in 64 bits."""
@@ -174,7 +175,7 @@ class Scene:
         for index, (variable, _) in enumerate(self.shared.values()):
             values[f"shared{index}"] = (index + 1) * _SHARED_STEP // variable.alignment
         known = sizes or next(
-            (each for each in samples(self.effect) if each["blocks"] > block and each["blocks"]),
+            (each for each in self.known if each["blocks"] > block),
             sample(self.effect, least),
         )
         values["blocks"] = max(known.get("blocks", 0), block + 1)
@@ -243,6 +244,7 @@ def build(effect: Effect) -> Scene:
     return Scene(
         *(effect, domain, thread, block, blocks, step, row, column, given, bases, assumed),
         *({}, {}, {}),
+        samples(effect),
     )
 
 

@@ -1,0 +1,83 @@
+"""Conditions on integers say what the bit-vectors say: random expressions at random points."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tylo.proofs.ptx.bitvector import BitVectors, Expression, evaluate
+from tylo.proofs.ptx.inprocess import solve
+from tylo.proofs.ptx.integers import integer_script
+
+_WIDTHS = (4, 8, 12)
+
+
+def grown(d: BitVectors, g: random.Random, depth: int, width: int) -> Expression:
+    """A random expression of a width; products of two values that vary are among them."""
+    if depth == 0:
+        if g.random() < 0.3:
+            return d.constant(g.getrandbits(width), width)
+        return d.variable(f"v{g.randrange(3)}.{width}", width)
+    one, two = (grown(d, g, depth - 1, width) for _ in range(2))
+    amount = d.constant(g.randrange(width + 2), width)
+    other = g.choice([w for w in _WIDTHS if w != width])
+    wide = grown(d, g, depth - 1, other)
+    mask = d.constant((1 << g.randrange(1, width)) - 1, width)
+    return g.choice(
+        [
+            lambda: d.add(one, two, width),
+            lambda: d.subtract(one, two, width),
+            lambda: d.multiply(one, d.constant(g.getrandbits(width), width), width),
+            lambda: d.multiply(one, two, width),
+            lambda: d.shift_left(one, amount, width),
+            lambda: d.shift_right(one, amount, width, False),
+            lambda: d.bit_and(one, mask, width),
+            lambda: d.bit_or(
+                d.shift_left(one, d.constant(2, width), width),
+                d.bit_and(two, d.constant(3, width), width),
+                width,
+            ),
+            lambda: d.divide(one, d.constant(g.randrange(1, 1 << width), width), width, False),
+            lambda: d.remainder(one, d.constant(g.randrange(1, 1 << width), width), width, False),
+            lambda: d.select(d.less(one, two, width, g.random() < 0.5), one, two, width),
+            lambda: d.select(d.equal(one, two, width), one, mask, width),
+            lambda: (
+                d.extract(wide, g.randrange(other - width + 1), width)
+                if other > width
+                else d.extend(wide, other, width, g.random() < 0.5)
+            ),
+        ]
+    )()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_integers_agree_with_bit_vectors(seed: int) -> None:
+    g = random.Random(seed)
+    scripts, decided = [], 0
+    for _ in range(40):
+        d = BitVectors()
+        width = g.choice(_WIDTHS)
+        root = grown(d, g, 3, width)
+        names = {f"v{i}.{w}": w for i in range(3) for w in _WIDTHS}
+        point = {name: g.getrandbits(w) for name, w in names.items()}
+        (value,) = evaluate([root], point)
+        wrong = d.bit_xor(d.equal(root, d.constant(value, width), width), d.constant(1, 1), 1)
+        # Every variable at its value, so that products are settled too: only that value is left.
+        at = [d.substitute([wrong], {n: d.constant(v, names[n]) for n, v in point.items()})[0]]
+        assert at[0].value == 0
+        fixed = [d.equal(d.variable(n, w), d.constant(point[n], w), w) for n, w in names.items()]
+        maxima = {n: max(point[n], g.getrandbits(w)) for n, w in names.items()}
+        if wrong.value is None and not wrong.product:
+            right = d.equal(root, d.constant(value, width), width)
+            scripts += [integer_script([*fixed, c], maxima) for c in (wrong, right)]
+            decided += 1
+        elif wrong.value is None:
+            right = d.equal(root, d.constant(value, width), width)
+            script = integer_script([*fixed, right], maxima)
+            # What is said of products is true of them: the point is never excluded.
+            assert not script or solve([script]) == ["fails"]
+    asked = [script for script in scripts if script]
+    assert len(asked) > 20
+    for script, verdict in zip(scripts, iter(["holds", "fails"] * decided), strict=True):
+        assert not script or solve([script]) == [verdict], script
