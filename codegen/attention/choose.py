@@ -6,8 +6,9 @@ else is in the call.
 
 >>> choose(Request(depth=64, dtype="bf16", queries=4096, keys=4096, causal=False, mask=False))
 Chosen(member=Member(depth=64, dtype='bf16', groups=3, keys=128, stages=3, mask=False, output='', \
-residents=1, turns=True, reference='first'), persistent=True, reason='192 rows to a block: the \
-longest runs of products')
+residents=1, turns=True, reference='first'), persistent=True, reason='fastest from 769 rows and \
+keys on: 192 rows to a block, 128 keys to a step, 1 to a multiprocessor, blocks that stay for \
+several')
 
 The thresholds were measured on an H200: `docs/performance.md` has the table.
 """
@@ -19,8 +20,28 @@ from dataclasses import dataclass
 from tylo.codegen.attention.member import DEPTHS, DTYPES, Member
 from tylo.layouts.errors import GenerationError
 
-SHORT = 512  # keys up to which small blocks beat long ones at depth 64
-SHORT_CAUSAL = 1024
+# Keys (or queries, if they are fewer) from which each is the fastest, by depth and causality:
+# groups, keys of a step, stages, residents, and whether blocks stay.
+_TABLE: dict[tuple[int, bool], tuple[tuple[int, tuple[int, int, int, int], bool], ...]] = {
+    (64, False): ((0, (1, 64, 3, 3), True), (769, (3, 128, 3, 1), True)),
+    (64, True): (
+        (0, (1, 64, 3, 3), True),
+        (1537, (1, 64, 3, 3), False),
+        (3073, (3, 128, 3, 1), True),
+        (6145, (3, 128, 3, 1), False),
+    ),
+    (128, False): (
+        (0, (1, 64, 2, 2), True),
+        (65, (2, 128, 2, 1), True),
+        (1537, (3, 64, 3, 1), True),
+    ),
+    (128, True): (
+        (0, (1, 64, 2, 2), True),
+        (65, (2, 128, 2, 1), True),
+        (6145, (3, 64, 3, 1), False),
+    ),
+}
+_MASKED = {64: (2, 128, 3, 1), 128: (2, 64, 4, 1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +79,24 @@ def choose(request: Request) -> Chosen:
             hint=f"use {' or '.join(DTYPES)}",
             witness=request.dtype,
         )
-    depth, dtype = request.depth, request.dtype
     if request.mask:
-        if depth == 64:
-            member = Member(64, dtype, 2, 128, 3, mask=True)
-        else:
-            member = Member(128, dtype, 2, 64, 4, mask=True)
+        groups, keys, stages, residents = _MASKED[request.depth]
+        member = Member(
+            request.depth, request.dtype, groups, keys, stages, mask=True, residents=residents
+        )
         return Chosen(member, True, "every tile of scores is masked")
-    if depth == 128:
-        member = Member(128, dtype, 2, 128, 2, reference="first")
-        return Chosen(member, True, "128 rows to a block: two groups fill the tensor pipe")
-    if min(request.queries, request.keys) <= (SHORT_CAUSAL if request.causal else SHORT):
-        member = Member(64, dtype, 1, 64, 3, residents=3, reference="first")
-        return Chosen(member, True, "few keys: three small blocks to a multiprocessor overlap")
-    member = Member(64, dtype, 3, 128, 3, reference="first")
-    return Chosen(member, True, "192 rows to a block: the longest runs of products")
+    length = min(request.queries, request.keys)
+    least, sizes, persistent = next(
+        row for row in reversed(_TABLE[request.depth, request.causal]) if row[0] <= length
+    )
+    groups, keys, stages, residents = sizes
+    member = Member(
+        request.depth, request.dtype, groups, keys, stages, residents=residents, reference="first"
+    )
+    stay = "stay for several" if persistent else "come and go"
+    return Chosen(
+        member,
+        persistent,
+        f"fastest from {least} rows and keys on: {member.rows} rows to a block, {keys} keys to a "
+        f"step, {residents} to a multiprocessor, blocks that {stay}",
+    )

@@ -69,33 +69,47 @@ class Ready:
             -(-start // MAP_ALIGNMENT) * MAP_ALIGNMENT + MAP_BYTES * number
             for number in range(len(_TENSORS))
         ]
-        self._encoded = [-1] * len(_TENSORS)
+        self._encoded: tuple[int, ...] = ()
         self._arguments: Arguments = problem.arguments(member.rows, persistent=persistent)
         pointers = [*self._maps, ctypes.addressof(self._arguments)]
         self._table = (ctypes.c_void_p * len(pointers))(*pointers)
+        self._table_address = ctypes.addressof(self._table)
         self._floats = member.output == "f32"
 
     def __call__(
         self, *, q: int, k: int, v: int, out: int, lse: int, mask: int, stream: int
     ) -> None:
         """Queue the kernel on `stream`; addresses are of device memory, 0 for no lse or mask."""
-        device = self._device
-        with self._lock, current(device):
-            # What is never read or written through a map may have no memory of its own.
-            keys = (k, v) if self._arguments.keys else (q, q)
-            for number, address in enumerate((q, *keys, q if self._floats else out)):
-                if self._encoded[number] != address:
-                    self._encoded[number] = -1
-                    self._writers[number].write(self._maps[number], address)
-                    self._encoded[number] = address
-            self._arguments.lse, self._arguments.mask = lse, mask
-            self._arguments.out = out
-            (error,) = device.driver.cuLaunchKernel(
-                self._function, *self._geometry, stream, ctypes.addressof(self._table), 0
-            )
+        # What is never read or written through a map may have no memory of its own.
+        keys = (k, v) if self._arguments.keys else (q, q)
+        addresses = (q, *keys, q if self._floats else out)
+        driver = self._device.driver
+        with self._lock:
+            if addresses != self._encoded:
+                self._encode(addresses)
+            arguments = self._arguments
+            arguments.lse, arguments.out, arguments.mask = lse, out, mask
+            error, found = driver.cuCtxGetCurrent()
+            if int(error) == 0 and int(found) == self._device.context:
+                self._launch(driver, stream)
+            else:
+                with current(self._device):
+                    self._launch(driver, stream)
+
+    def _encode(self, addresses: tuple[int, ...]) -> None:
+        before, self._encoded = self._encoded, ()
+        for number, address in enumerate(addresses):
+            if before[number : number + 1] != (address,):
+                self._writers[number].write(self._maps[number], address)
+        self._encoded = addresses
+
+    def _launch(self, driver: Any, stream: int) -> None:
+        (error,) = driver.cuLaunchKernel(
+            self._function, *self._geometry, stream, self._table_address, 0
+        )
         if int(error) != 0:
             raise LaunchError(
-                f"launching attention on device {device.ordinal} failed with {error.name}",
+                f"launching attention on device {self._device.ordinal} failed with {error.name}",
                 hint="the stream must belong to that device, and an earlier kernel may have failed",
             )
 

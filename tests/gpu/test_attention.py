@@ -30,6 +30,8 @@ MEMBERS = (
     Member(64, "bf16", 3, 128, 3, reference="first"),
     Member(128, "f16", 2, 128, 2, reference="first"),
     Member(64, "f16", 1, 64, 3, residents=3, reference="first"),
+    Member(128, "bf16", 3, 64, 3, reference="first"),
+    Member(128, "bf16", 1, 64, 2, residents=2, reference="first"),
 )
 MASKED = (
     replace(WORKED, mask=True),

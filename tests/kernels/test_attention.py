@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import importlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 import numpy
 import pytest
 
+import fake_torch
+import tylo
 from tylo.codegen.attention import launch as launching
 from tylo.codegen.attention import tensor_maps
 from tylo.codegen.attention.choose import Request, choose
@@ -131,7 +134,7 @@ def test_depths_without_a_kernel() -> None:
 @pytest.mark.parametrize("depth", [64, 128])
 @pytest.mark.parametrize("dtype", ["bf16", "f16"])
 def test_every_choice_is_a_kernel(depth: int, dtype: str) -> None:
-    for length in (1, 512, 1024, 4096):
+    for length in (0, 1, 512, 1024, 2048, 4096, 16384):
         for causal in (False, True):
             for mask in (False, True):
                 found = choose(Request(depth, dtype, length, length, causal, mask))
@@ -237,3 +240,66 @@ def test_no_keys_need_no_map_of_keys(encoded: list[tuple[int, ...]]) -> None:
     assert driver.launches[0][2].keys == 0
     empty = geometry(tensor((2, 4, 0, 64)), K, K)
     assert empty.problem.empty
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch, encoded: list[tuple[int, ...]]) -> Driver:
+    """`tylo.kernels.attention` on torch tensors that have no data, and a driver that records."""
+    fake_torch.installed(monkeypatch)
+    module = importlib.import_module("tylo.kernels.attention")
+    module._plans.clear()
+    driver = Driver()
+    monkeypatch.setattr(
+        module, "device_state", lambda ordinal: DeviceState(driver, 0, 1, (9, 0), 132, 232448)
+    )
+    return driver
+
+
+def fake(shape: tuple[int, ...], address: int, dtype: str = "torch.bfloat16") -> Any:
+    return fake_torch.Tensor(shape, dtype, address=address)
+
+
+def test_a_call_allocates_launches_and_is_remembered(calls: Driver) -> None:
+    q, k, v = (fake((2, 4, 40, 64), 0x40000000 + 0x100000 * n) for n in range(3))
+    out, lse = tylo.kernels.attention(q, k, v, return_lse=True, causal="top_left")
+    assert (out.shape, out.dtype) == ((2, 4, 40, 64), "torch.bfloat16")
+    assert (lse.shape, lse.dtype) == ((2, 4, 40), "torch.float32")
+    _, maps, arguments = calls.launches[0]
+    assert [int.from_bytes(each[:8], "little") for each in maps] == [
+        each.address for each in (q, k, v, out)
+    ]
+    assert (arguments.lse, arguments.diagonal) == (lse.address, 0)
+    again = tylo.kernels.attention(q, k, v, causal="top_left")
+    assert int.from_bytes(calls.launches[1][1][3][:8], "little") == again.address
+    assert calls.launches[1][2].lse == 0
+    assert len(importlib.import_module("tylo.kernels.attention")._plans) == 2
+
+
+def test_outputs_that_share_memory_are_refused_at_every_call(calls: Driver) -> None:
+    q, k, v = (fake((2, 4, 40, 64), 0x40000000 + 0x100000 * n) for n in range(3))
+    own = fake((2, 4, 40, 64), 0x60000000)
+    assert tylo.kernels.attention(q, k, v, out=own) is own
+    for shift in (0, 2 * 4 * 40 * 64 * 2 - 16):
+        shared = fake((2, 4, 40, 64), v.address + shift)
+        with pytest.raises(
+            LaunchError, match=f"out and v share memory, first at {shared.address:#x}"
+        ):
+            tylo.kernels.attention(q, k, v, out=shared)
+    behind = fake((2, 4, 40, 64), v.address + 2 * 4 * 40 * 64 * 2)
+    tylo.kernels.attention(q, k, v, out=behind)
+    assert len(calls.launches) == 2
+
+
+def test_nothing_is_launched_for_nothing(calls: Driver) -> None:
+    empty = fake((2, 4, 0, 64), 0x40000000)
+    keys = fake((2, 4, 9, 64), 0x40000000)
+    assert tylo.kernels.attention(empty, keys, keys).shape == (2, 4, 0, 64)
+    assert not calls.launches
+
+
+def test_the_choice_can_be_asked_for(calls: Driver) -> None:
+    q = fake((2, 4, 4096, 128), 0x40000000)
+    found = tylo.kernels.attention_choice(q, q, q, causal="top_left")
+    assert found.member.groups == 2
+    assert "128 rows to a block" in found.reason
+    assert not calls.launches

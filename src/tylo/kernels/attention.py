@@ -40,11 +40,15 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True)
 class _Plan:
-    """A geometry made ready on a device; nothing is ready where there is nothing to compute."""
+    """A geometry made ready on a device; nothing is ready where there is nothing to compute.
+
+    `spans` are the first byte and the end of q, k, v, mask and out, from their addresses on.
+    """
 
     geometry: AttentionGeometry
     device: int
     ready: Ready | None
+    spans: tuple[tuple[int, int], ...]
 
 
 def attention(
@@ -86,12 +90,10 @@ def attention(
         addresses = [0 if each is None else each.address for each in tensors]
         if described:
             _keep((options, described), plan)
-        if out is not None:
-            _require_apart(tensors)
     else:
         addresses = [0 if each is None else each.data_ptr() for each in values]
-        if out is not None:
-            _require_apart(_viewed(values, handle))
+    if out is not None:
+        _require_apart(plan, addresses)
     # What torch allocates on its own stream needs no view: it is as its allocator makes it.
     on = None if described else handle
     if out is None:
@@ -158,7 +160,13 @@ def _plan(options: tuple[Any, ...], tensors: Viewed) -> _Plan:
                 device_state(device),
                 persistent=chosen.persistent,
             )
-        plan = _Plan(geometry, device, ready)
+        spans = tuple(
+            (0, 0)
+            if each is None
+            else (each.extent[0] - each.address, each.extent[1] - each.address)
+            for each in tensors
+        )
+        plan = _Plan(geometry, device, ready, spans)
         _keep(key, plan)
     return plan
 
@@ -176,19 +184,17 @@ def _described(tensor: Tensor | None) -> tuple[Any, ...] | None:
     return tensor.shape, tensor.strides, tensor.dtype, tensor.address % ALIGNMENT
 
 
-def _require_apart(tensors: Viewed) -> None:
+def _require_apart(plan: _Plan, addresses: list[int]) -> None:
     """What is written must not lie where anything is read; ranges decide, gaps included."""
-    *inputs, out = tensors
-    assert out is not None
-    start, end = out.extent
-    for name, tensor in zip(("q", "k", "v", "mask"), inputs, strict=True):
-        if tensor is not None and not (out.empty or tensor.empty):
-            first, last = tensor.extent
-            if first < end and start < last:
-                raise LaunchError(
-                    f"out and {name} share memory, first at {max(start, first):#x}",
-                    hint="pass an output of its own",
-                )
+    *inputs, out = zip(addresses, plan.spans, strict=True)
+    start, end = out[0] + out[1][0], out[0] + out[1][1]
+    for name, (address, (low, high)) in zip(("q", "k", "v", "mask"), inputs, strict=True):
+        first, last = address + low, address + high
+        if max(first, start) < min(last, end):
+            raise LaunchError(
+                f"out and {name} share memory, first at {max(start, first):#x}",
+                hint="pass an output of its own",
+            )
 
 
 def _made(

@@ -21,6 +21,7 @@ MEMBERS = (
     Member(64, "bf16", 1, 192, 2),
     Member(128, "bf16", 2, 128, 2),
     Member(128, "f16", 1, 80, 3),
+    Member(128, "bf16", 3, 64, 3),
 )
 LANES, WARPS = range(32), range(4)
 

@@ -17,7 +17,7 @@ MEMBERS = (
     WORKED,
     Member(64, "f16", 2, 64, 4, mask=True),
     Member(64, "bf16", 3, 128, 3, reference="first"),
-    Member(128, "bf16", 2, 128, 2, reference="first"),
+    Member(128, "bf16", 3, 64, 3, reference="first"),
 )
 
 
