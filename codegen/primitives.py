@@ -8,9 +8,10 @@ from types import MappingProxyType
 
 from tylo.codegen.pack_operand_a.cuda_tests import CudaTest, cuda_tests
 from tylo.codegen.pack_operand_a.source import kernel_source
+from tylo.codegen.softmax import cuda_tests as softmax
 from tylo.layouts.errors import GenerationError
 from tylo.proofs.bundle import GeneratedTest
-from tylo.proofs.specifications import Parameters, pack_tile
+from tylo.proofs.specifications import Parameters, pack_tile, softmax_case
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,11 @@ PRIMITIVES: Mapping[str, Primitive] = MappingProxyType(
         "pack_operand_a": Primitive(
             source=lambda parameters: kernel_source(pack_tile(parameters)),
             tests=lambda parameters: cuda_tests(pack_tile(parameters)),
-        )
+        ),
+        "softmax": Primitive(
+            source=lambda parameters: softmax.kernel_of(softmax_case(parameters)).source(),
+            tests=lambda parameters: softmax.cuda_tests(softmax_case(parameters)),
+        ),
     }
 )
 

@@ -30,6 +30,7 @@ from tylo.codegen.run_cpu import (
     machine_info,
     schedules,
 )
+from tylo.codegen.softmax.run import compared_rows
 from tylo.layouts.errors import GenerationError, LaunchError
 from tylo.proofs.bundle import KERNEL, Bundle, GeneratedTest, read_bundle
 from tylo.proofs.specifications import pack_tile
@@ -286,6 +287,11 @@ def compared(expected: NDArray[Any], packed: NDArray[Any], dtype: str) -> RunRes
     return RunResult(KERNEL, expected.size, found.size, len(wrong), failure)
 
 
+def _run_softmax(module: Module | MachineModule, parameters: Mapping[str, int | str]) -> RunResult:
+    checks, failed, first = compared_rows(module, parameters)
+    return RunResult(KERNEL, checks, checks, int(failed.sum()), first)
+
+
 _RUNNERS: Mapping[str, Callable[[Any, Mapping[str, int | str]], RunResult]] = MappingProxyType(
-    {"pack_operand_a": _run_pack_operand_a}
+    {"pack_operand_a": _run_pack_operand_a, "softmax": _run_softmax}
 )

@@ -130,6 +130,10 @@ class SoftmaxKernel:
 
     def source(self) -> str:
         """The whole translation unit: no header, no include."""
+        return f"{self.functions()}\n{entry(self.entry, self.parameters, self.tile.cluster)}"
+
+    def functions(self) -> str:
+        """All but the entry: `Arguments` and `softmax_kernel`."""
         parts = "warp" if self.tile.parts == 1 else "block" if self.tile.cluster == 1 else "cluster"
         return "\n".join(
             [
@@ -152,7 +156,6 @@ class SoftmaxKernel:
                 memory.store_log_sum_exp(self),
                 *([cuda_file("softmax", self._weighing())] if self.form in HELD else []),
                 cuda_file("softmax", f"{self.form}.cuh"),
-                entry(self.entry, self.parameters, self.tile.cluster),
             ]
         )
 

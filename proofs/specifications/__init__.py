@@ -25,7 +25,9 @@ from tylo.proofs.specifications import (
     pack_operand_a,
     reduced_tiles,
     shared_tile,
+    softmax,
     softmax_state,
+    softmax_tiles,
 )
 
 Parameters = Mapping[str, int | str]
@@ -142,6 +144,49 @@ def _softmax_state(parameters: Parameters) -> Specification:
     )
 
 
+def _softmax(parameters: Parameters) -> Specification:
+    case = softmax_case(parameters)
+    normal: dict[str, int | str] = {
+        "dtype": case.dtype,
+        "out_dtype": case.out_dtype,
+        "form": case.form,
+        "lse": int(case.lse),
+        **{label: getattr(case.tile, label) for label in _SOFTMAX_TILE},
+    }
+    return Specification(
+        "softmax",
+        MappingProxyType(normal),
+        softmax.theorem(case),
+        softmax.claims(case),
+        softmax.effect(case),
+        80,
+    )
+
+
+# Of a softmax kernel's tile, with what a row of 1024 float32 takes.
+_SOFTMAX_TILE = MappingProxyType(
+    {"vector": 4, "lanes": 32, "warps": 4, "repeats": 2, "row_warps": 1}
+)
+
+
+def softmax_case(parameters: Parameters) -> softmax.SoftmaxCase:
+    """The softmax kernel that a specification's parameters describe."""
+    words = {"dtype": "f32", "out_dtype": parameters.get("dtype", "f32"), "form": "rows"}
+    _require_known("softmax", parameters, {*words, *_SOFTMAX_TILE, "lse"})
+
+    def count(label: str, otherwise: int) -> int:
+        given = parameters.get(label, otherwise)
+        if isinstance(given, int):
+            return given
+        raise GenerationError(f"{label} is {given!r}", hint="give a whole number")
+
+    return softmax.SoftmaxCase(
+        softmax_tiles.SoftmaxTile(**{each: count(each, n) for each, n in _SOFTMAX_TILE.items()}),
+        **{label: str(parameters.get(label, given)) for label, given in words.items()},
+        lse=bool(count("lse", 0)),
+    )
+
+
 def _require_known(name: str, parameters: Parameters, known: set[str]) -> None:
     for unknown in sorted(parameters.keys() - known):
         raise GenerationError(
@@ -157,6 +202,7 @@ SPECIFICATIONS: Mapping[str, Callable[[Parameters], Specification]] = MappingPro
         "reduction": _reduction,
         "shared_state": _shared_state,
         "softmax_state": _softmax_state,
+        "softmax": _softmax,
     }
 )
 

@@ -6,6 +6,7 @@ import argparse
 
 from tylo.cli.output import print_json
 from tylo.codegen.bundle import ARCHITECTURES, generate
+from tylo.layouts.errors import GenerationError
 from tylo.proofs.bundle import HOLDS
 
 SCHEMA = "tylo.generate/1"
@@ -15,12 +16,7 @@ def run(options: argparse.Namespace) -> int:
     """Prove, print, compile, validate and write; undecided if a checker was missing."""
     generated = generate(
         options.primitive,
-        {
-            "atom": options.atom,
-            "repeats_m": options.m,
-            "pairs": options.pairs,
-            "warps_m": options.warps_m,
-        },
+        _parameters(options),
         options.output,
         architectures=tuple(options.arch) if options.arch else ARCHITECTURES,
     )
@@ -47,3 +43,20 @@ def run(options: argparse.Namespace) -> int:
             if check.verdict not in (HOLDS, "digest only"):
                 print(f"  {check}")
     return 0 if checked.verdict == HOLDS else 3
+
+
+def _parameters(options: argparse.Namespace) -> dict[str, int | str]:
+    """The primitive's parameters: what `--set` says, and for packing the options of a tile."""
+    tile: dict[str, int | str] = {
+        "atom": options.atom,
+        "repeats_m": options.m,
+        "pairs": options.pairs,
+        "warps_m": options.warps_m,
+    }
+    found = tile if options.primitive == "pack_operand_a" else {}
+    for each in options.set or ():
+        label, sign, value = each.partition("=")
+        if not (label and sign and value):
+            raise GenerationError(f"--set {each!r}", hint="write --set NAME=VALUE")
+        found[label] = int(value) if value.isascii() and value.isdigit() else value
+    return found

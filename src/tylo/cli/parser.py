@@ -51,7 +51,7 @@ def build_parser() -> argparse.ArgumentParser:
     _json_option(prove)
 
     generate = commands.add_parser("generate", help="write the bundle of a verified kernel")
-    generate.add_argument("primitive", help="such as pack_operand_a")
+    generate.add_argument("primitive", help="such as pack_operand_a or softmax")
     generate.add_argument(
         "-o",
         "--output",
@@ -66,6 +66,12 @@ def build_parser() -> argparse.ArgumentParser:
         action="append",
         metavar="sm_XX",
         help="an architecture, repeatable (default sm_80, sm_90a, sm_100a, sm_120)",
+    )
+    generate.add_argument(
+        "--set",
+        action="append",
+        metavar="NAME=VALUE",
+        help="a parameter of the primitive, repeatable, such as dtype=bf16",
     )
     _tile_options(generate, letters="")
     _json_option(generate)

@@ -1,0 +1,125 @@
+"""The generated CUDA test of a softmax kernel: the kernel's very text, a few rows, and a table.
+
+Scores and probabilities lie in the test as tables; the probabilities are those of
+`tylo.codegen.softmax.oracle`, which shares nothing with the generator. Among the rows are one that
+keeps nothing and one with a NaN.
+
+>>> from tylo.layouts.terms import name
+from tylo.proofs.specifications.softmax import SoftmaxCase
+>>> from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
+>>> (test,) = cuda_tests(SoftmaxCase(SoftmaxTile(4, 8, 1, 2, 4), "f32", "f32"))
+>>> test.name, test.entry, test.threads, test.checks
+('probabilities', 'tylo_test_probabilities', 128, 320)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tylo.codegen.cuda_files import cuda_file
+from tylo.codegen.lane_programs.cuda_reading import float_literal
+from tylo.codegen.pack_operand_a.cuda_tests import CudaTest
+from tylo.codegen.printing import expression
+from tylo.codegen.softmax import oracle
+from tylo.codegen.softmax.kernel import Form, SoftmaxKernel
+from tylo.codegen.softmax.memory import constants
+from tylo.layouts.terms import name
+from tylo.proofs.specifications.softmax import SoftmaxCase
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_FORMS: dict[str, Form] = {"rows": "rows", "stream": "stream"}
+_ROWS, _COLUMNS = 5, 512  # at most
+_PER_LINE = 8
+
+
+def kernel_of(case: SoftmaxCase) -> SoftmaxKernel:
+    """The kernel that a specification's case is about."""
+    return SoftmaxKernel(
+        case.tile, case.dtype, case.out_dtype, form=_FORMS[case.form], lse=case.lse
+    )
+
+
+def tested_shape(case: SoftmaxCase) -> tuple[int, int]:
+    """Rows and columns that one block computes: a vector less than it holds, where it holds few."""
+    columns = min(case.tile.capacity, _COLUMNS)
+    if columns > case.tile.vector:
+        columns -= case.tile.vector
+    if case.form == "stream":
+        columns += case.tile.capacity
+    return min(case.tile.block_rows, _ROWS), columns - columns % case.tile.vector
+
+
+def scores(rows: int, columns: int, dtype: str) -> NDArray[Any]:
+    """Bit patterns ``[row, column]``: normal scores, an empty row, and a row with a NaN."""
+    import numpy
+
+    drawn = numpy.random.default_rng(17).normal(0, 3, (rows, columns))
+    if rows > 2:
+        drawn[1] = -numpy.inf
+        drawn[2, columns // 2] = numpy.nan
+    return oracle.narrowed(drawn, dtype)
+
+
+def cuda_tests(case: SoftmaxCase) -> tuple[CudaTest, ...]:
+    """The test of the kernel for `case`."""
+    import numpy
+
+    kernel, (rows, columns) = kernel_of(case), tested_shape(case)
+    given = scores(rows, columns, case.dtype)
+    wanted, _ = oracle.softmax(oracle.widened(given, case.dtype))
+    relative, absolute = oracle.tolerance(case.out_dtype)
+    relative *= 4  # of the exponent's own rounding
+    out_words = rows * columns * (2 if case.out_dtype != "f32" else 4) // 4
+    passed = {
+        "x": "reinterpret_cast<const Element*>(score_words)",
+        "out": "reinterpret_cast<Result*>(found_words)",
+        "lse": "found_logarithms",
+        "rows": "tested_rows",
+    }
+    listed = ", ".join(passed.get(each.name, "tested_columns") for each in kernel.parameters)
+    value = {
+        "f32": "reinterpret_cast<const float*>(found_words)[place]",
+        "bf16": "__uint_as_float(static_cast<unsigned>("
+        "reinterpret_cast<const unsigned short*>(found_words)[place]) << 16)",
+        "f16": "lane_low_f16(reinterpret_cast<const unsigned short*>(found_words)[place])",
+    }[case.out_dtype]
+    number = name("sequence") * case.tile.threads + name("thread")
+    source = "\n".join(
+        [
+            kernel.functions(),
+            constants({"tested_rows": rows, "tested_columns": columns}),
+            _table("score_words", given.reshape(-1).view(numpy.uint32)),
+            _table("expected", wanted.astype(numpy.float32).reshape(-1).view(numpy.uint32)),
+            f"__device__ __align__(16) unsigned found_words[{out_words + 4}];\n"
+            f"__device__ float found_logarithms[{rows}];\n",
+            "__device__ __forceinline__ Arguments tested_arguments() {\n"
+            f"    return {{{listed}}};\n}}\n",
+            f"__device__ __forceinline__ float found_value(unsigned place) {{\n"
+            f"    return {value};\n}}\n",
+            "__device__ __forceinline__ float relative_error() {\n"
+            f"    return {float_literal(relative)};\n}}\n",
+            "__device__ __forceinline__ float absolute_error() {\n"
+            f"    return {float_literal(absolute)};\n}}\n",
+            "__device__ __forceinline__ unsigned check_number(\n"
+            f"    unsigned thread, unsigned sequence) {{\n    return {expression(number)};\n}}\n",
+            cuda_file("tests", "report.cuh"),
+            cuda_file("tests", "probabilities.cuh"),
+        ]
+    )
+    test = CudaTest(
+        name="probabilities",
+        source=source,
+        entry="tylo_test_probabilities",
+        threads=case.tile.threads,
+        checks=rows * columns,
+    )
+    return (test,)
+
+
+def _table(label: str, words: NDArray[Any]) -> str:
+    flat = [f"{int(word):#x}" for word in words]
+    lines = [", ".join(flat[at : at + _PER_LINE]) for at in range(0, len(flat), _PER_LINE)]
+    body = ",\n".join(f"    {line}" for line in lines)
+    return f"__device__ __align__(16) const unsigned {label}[{len(flat)}] = {{\n{body}}};\n"

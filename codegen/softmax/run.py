@@ -1,0 +1,70 @@
+"""Running a softmax bundle's kernel against the oracle: on a device, or on the PTX machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from tylo.codegen.launch.arguments import Argument, Input, Output
+from tylo.codegen.softmax import oracle
+from tylo.codegen.softmax.cuda_tests import kernel_of, scores, tested_shape
+from tylo.proofs.specifications import softmax_case
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def compared_rows(module: Any, parameters: Mapping[str, int | str]) -> tuple[int, Any, str]:
+    """Checks made, a Boolean array of those that failed, and the first of them in words.
+
+    Rows do not fill the last block, and lie further apart than they are wide.
+    """
+    import numpy
+
+    case = softmax_case(parameters)
+    kernel, (_, columns) = kernel_of(case), tested_shape(case)
+    rows, pitch = 2 * case.tile.block_rows + 1, columns + 2 * case.tile.vector
+    given = scores(rows, columns, case.dtype)
+    padded = numpy.zeros((rows, pitch), given.dtype)
+    padded[:, :columns] = given
+    word = numpy.uint32 if case.out_dtype == "f32" else numpy.uint16
+    sizes: dict[str, Argument] = {
+        "x": Input(padded),
+        "out": Output((rows, pitch), word),
+        "lse": Output(rows, numpy.float32),
+        "rows": numpy.uint64(rows),
+        "columns": numpy.uint32(columns),
+        "row_stride": numpy.uint64(pitch),
+        "out_row_stride": numpy.uint64(pitch),
+    }
+    found = module.launch(
+        kernel.entry,
+        grid=-(-rows // case.tile.block_rows),
+        block=case.tile.threads,
+        arguments=[sizes[each.name] for each in kernel.parameters],
+    )
+    wanted, logarithms = oracle.softmax(oracle.widened(given, case.dtype))
+    wrong = ~_near(found[0][:, :columns], wanted, case.out_dtype)
+    beside = found[0][:, columns:] != numpy.iinfo(word).max
+    checks = [wrong.reshape(-1), beside.reshape(-1)]
+    if case.lse:
+        with numpy.errstate(invalid="ignore"):
+            near = numpy.abs(found[1] - logarithms) <= 2e-6 * numpy.maximum(1, abs(logarithms))
+        same = (found[1] == logarithms) | (numpy.isnan(found[1]) & numpy.isnan(logarithms))
+        checks.append(~(near | same))
+    failed = numpy.concatenate(checks)
+    first = ""
+    if failed.any():
+        at = int(failed.argmax())
+        row, column = divmod(at, columns)
+        first = f"row {row}, column {column}" if at < wrong.size else "beside the probabilities"
+    return failed.size, failed, first
+
+
+def _near(patterns: NDArray[Any], wanted: NDArray[Any], dtype: str) -> Any:
+    import numpy
+
+    found = oracle.widened(numpy.ascontiguousarray(patterns), dtype)
+    relative, absolute = oracle.tolerance(dtype)
+    off = numpy.abs(found - wanted)
+    return (off <= 4 * relative * wanted + absolute) | (numpy.isnan(found) & numpy.isnan(wanted))
