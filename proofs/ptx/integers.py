@@ -97,6 +97,8 @@ class _Writer:
             self.bits[id(node)] = text if node.operator == "constant" else self.name(text, "Bool")
             return
         text = self._number_of(node)
+        # More of them than it has bits would be zeros of whatever is put above it.
+        self.zeros[id(node)] = min(self.zeros[id(node)], node.width)
         self.number[id(node)] = text if text.isidentifier() or text.isdigit() else self.name(text)
 
     def _truth_of(self, node: Expression) -> str:

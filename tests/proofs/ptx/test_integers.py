@@ -81,3 +81,17 @@ def test_integers_agree_with_bit_vectors(seed: int) -> None:
     assert len(asked) > 20
     for script, verdict in zip(scripts, iter(["holds", "fails"] * decided), strict=True):
         assert not script or solve([script]) == [verdict], script
+
+
+def test_known_zero_bits_end_with_the_value() -> None:
+    d = BitVectors()
+    a, b = d.variable("a", 4), d.variable("b", 4)
+    # Both shifts together leave nothing of a; what is put above that is not zero for it.
+    gone = d.multiply(d.shift_left(a, d.constant(2, 4), 4), d.constant(8, 4), 4)
+    above = d.concatenate([gone, b], [4, 4])
+    low = d.concatenate([b, b], [4, 4])
+    differ = d.bit_xor(
+        d.equal(d.bit_or(above, low, 8), d.add(above, low, 8), 8), d.constant(1, 1), 1
+    )
+    script = integer_script([differ], {})
+    assert not script or solve([script]) == ["fails"]
