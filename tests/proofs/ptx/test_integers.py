@@ -89,7 +89,7 @@ def test_known_zero_bits_end_with_the_value() -> None:
     # Both shifts together leave nothing of a; what is put above that is not zero for it.
     gone = d.multiply(d.shift_left(a, d.constant(2, 4), 4), d.constant(8, 4), 4)
     above = d.concatenate([gone, b], [4, 4])
-    low = d.concatenate([b, b], [4, 4])
+    low = d.extend(d.concatenate([b, d.extract(b, 0, 1)], [4, 1]), 5, 8, False)
     differ = d.bit_xor(
         d.equal(d.bit_or(above, low, 8), d.add(above, low, 8), 8), d.constant(1, 1), 1
     )
