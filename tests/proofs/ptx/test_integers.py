@@ -90,8 +90,8 @@ def test_known_zero_bits_end_with_the_value() -> None:
     gone = d.multiply(d.shift_left(a, d.constant(2, 4), 4), d.constant(8, 4), 4)
     above = d.concatenate([gone, b], [4, 4])
     low = d.extend(d.concatenate([b, d.extract(b, 0, 1)], [4, 1]), 5, 8, False)
-    differ = d.bit_xor(
-        d.equal(d.bit_or(above, low, 8), d.add(above, low, 8), 8), d.constant(1, 1), 1
-    )
-    script = integer_script([differ], {})
+    # With b = 1 they are 16 and 17, and have a bit in common: 17 together, and not 33.
+    one = d.equal(b, d.constant(1, 4), 4)
+    together = d.equal(d.bit_or(above, low, 8), d.constant(17, 8), 8)
+    script = integer_script([one, together], {})
     assert not script or solve([script]) == ["fails"]
