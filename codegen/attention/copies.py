@@ -18,22 +18,13 @@ from __future__ import annotations
 from tylo.codegen.attention.indices import LANE, WARP, function, packed_pair
 from tylo.codegen.attention.member import GROUP_ROWS, Member
 from tylo.codegen.printing import expression
-from tylo.layouts.ownership import Ownership
 from tylo.layouts.shared import SharedTile, TmaBox
-from tylo.layouts.shared.shared_tile import ROW_GROUP
 from tylo.layouts.shared.swizzle_mode import CHUNK
 from tylo.layouts.terms import Integer, name
+from tylo.proofs.specifications.attention import MATRIX_ROWS, place_in_row
 
 # What the second-level cache is to do with a line: keys and values are read again by other blocks.
 _POLICY = {"q": 0x12F0000000000000, "k": 0x14F0000000000000, "v": 0x14F0000000000000}
-
-# The row that each lane gives the address of, in a 16x16 tile: PTX ISA 8.7, "stmatrix", .x4.
-MATRIX_ROWS = Ownership.of(
-    axes={"m": 16, "chunk": 2},
-    values={},
-    threads={"lane": [(8, "m", 1), (2, "m", 8), (2, "chunk", 1)]},
-    bits=16,
-)
 
 
 def box(member: Member, which: str) -> TmaBox:
@@ -97,8 +88,7 @@ def place_in_tile(tile: SharedTile, row: Integer, first: Integer, chunk: Integer
     """
     chunks = tile.mode.width // CHUNK
     panel, inside = first // chunks, first % chunks
-    turned = (inside + chunk) ^ row % ROW_GROUP
-    place: Integer = panel * tile.panel_bytes + row * tile.mode.width + turned * CHUNK
+    place: Integer = panel * tile.panel_bytes + place_in_row(row, inside + chunk)
     return place
 
 

@@ -9,8 +9,8 @@ words[0] = convert_x2(scores[0], scores[1]);
 >>> print(row_maximum(WORKED).splitlines()[3].strip())
 highest[0] = larger(highest[0], scores[1]);
 
-Packing needs no lane but its own: that is looked up for every thread, word and half, and refused
-otherwise. `tylo.proofs.specifications` states it for every size.
+Packing needs no lane but its own: `tylo.proofs.specifications.attention` states it for every size,
+and for the member at hand it is looked up once more for every thread, word and half.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from tylo.layouts.owners import inverse
 from tylo.layouts.ownership import Ownership
 from tylo.layouts.reduction import Reduction, reduction, same_reduced
 from tylo.layouts.terms import Integer, name
+from tylo.proofs.specifications.attention import weight_value
 
 LANE, WARP = name("lane"), name("warp")
 
@@ -294,14 +295,14 @@ def packed_pair(accumulator: Ownership, operand: Ownership, word: int, k: int) -
                 hint="this accumulator does not convert in its lanes",
                 witness={"thread": lost, "word": word, "half": half},
             )
-        values = numpy.unique(owner["value"])
-        if len(values) > 1:
+        value = weight_value(word, half, k)
+        if (owner["value"] != value).any():
             raise GenerationError(
-                f"word {word} packs values {values.tolist()} in different lanes",
-                hint="registers have one number in all lanes",
+                f"half {half} of word {word} is value {owner['value'].tolist()}, not {value}",
+                hint="the specification states another accumulator",
                 witness={"word": word, "half": half},
             )
-        found.append(int(values[0]))
+        found.append(value)
     return found
 
 

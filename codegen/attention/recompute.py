@@ -18,24 +18,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tylo.codegen.attention.copies import MATRIX_ROWS, place_in_tile
+from tylo.codegen.attention.copies import place_in_tile
 from tylo.codegen.attention.indices import LANE, WARP, function, score_ownership
 from tylo.codegen.attention.member import Member
 from tylo.codegen.cuda_files import cuda_file
 from tylo.codegen.printing import expression
 from tylo.layouts.atoms import Atom, atom
 from tylo.layouts.errors import GenerationError
-from tylo.layouts.ownership import Ownership
 from tylo.layouts.terms import name
-
-# The row that each lane gives the address of, in 16 keys: PTX ISA 8.7, "ldmatrix", .x4. Matrices 0
-# and 1 are the halves of depth of the first eight keys, 2 and 3 those of the others.
-KEY_ROWS = Ownership.of(
-    axes={"n": 16, "chunk": 2},
-    values={},
-    threads={"lane": [(8, "n", 1), (2, "chunk", 1), (2, "n", 8)]},
-    bits=16,
-)
+from tylo.proofs.specifications.attention import KEY_ROWS, MATRIX_ROWS
 
 
 def functions(member: Member) -> Iterator[str]:

@@ -22,6 +22,7 @@ from tylo.proofs.claims import Claim
 from tylo.proofs.effects import Effect
 from tylo.proofs.specifications import (
     adjacent_atoms,
+    attention,
     pack_operand_a,
     reduced_tiles,
     shared_tile,
@@ -144,6 +145,13 @@ def _softmax_state(parameters: Parameters) -> Specification:
     )
 
 
+def _attention(parameters: Parameters) -> Specification:
+    _require_known("attention", parameters, set())
+    return Specification(
+        "attention", MappingProxyType({}), attention.THEOREM, attention.claims(), None, 90
+    )
+
+
 def _softmax(parameters: Parameters) -> Specification:
     case = softmax_case(parameters)
     normal: dict[str, int | str] = {
@@ -203,6 +211,7 @@ SPECIFICATIONS: Mapping[str, Callable[[Parameters], Specification]] = MappingPro
         "shared_state": _shared_state,
         "softmax_state": _softmax_state,
         "softmax": _softmax,
+        "attention": _attention,
     }
 )
 
@@ -246,7 +255,7 @@ SHIPPED: Mapping[str, tuple[str, Parameters]] = MappingProxyType(
         f"shared_state.{tile}": ("shared_state", _parameters(tile=tile))
         for tile in ("mma_c", "wgmma_c")
     }
-    | {"softmax_state": ("softmax_state", _parameters())}
+    | {name: (name, _parameters()) for name in ("softmax_state", "attention")}
 )
 
 
