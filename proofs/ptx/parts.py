@@ -48,15 +48,25 @@ def part_obligations(
 def _alternatives(
     scene: Scene, value: Expression, guard: Expression
 ) -> Iterator[tuple[Expression, Expression]]:
-    """The values that selections choose from, each with the condition that it is chosen."""
-    if value.operator == "ite" and not value.operands[0].opaque:
-        domain = scene.domain
-        condition, chosen, otherwise = value.operands
-        refused = domain.bit_and(guard, scene.negate(condition), 1)
-        yield from _alternatives(scene, chosen, domain.bit_and(guard, condition, 1))
-        yield from _alternatives(scene, otherwise, refused)
-    else:
-        yield guard, value
+    """The values that selections choose from, each with the condition that it is chosen.
+
+    A value that several ways of choosing lead to comes once, under any of them: the ways may be
+    very many more than the values.
+    """
+    domain = scene.domain
+    chosen = {value.serial: (value, guard)}
+    while chosen:
+        # Operands are older than what is made of them, so nothing is added to a value afterwards.
+        node, condition = chosen.pop(max(chosen))
+        if node.operator != "ite" or node.operands[0].opaque:
+            yield condition, node
+            continue
+        choice, *sides = node.operands
+        for taken, side in zip((choice, scene.negate(choice)), sides, strict=True):
+            here = domain.bit_and(condition, taken, 1)
+            if side.serial in chosen:
+                here = domain.bit_or(chosen[side.serial][1], here, 1)
+            chosen[side.serial] = side, here
 
 
 def _moved(
