@@ -56,12 +56,13 @@ _MAY_REFUSE = {
     "addresses of 16 bits": r".*\[%h.*",
     "predicates in words": r"(ldmatrix|stmatrix|movmatrix|mma|ld|st|mov\.b64|cp)\b.* .*%p.*",
     "wide registers of floats": r"cvt\.\S*\bf(16|32)\S* .*%d.*|cvt\.\S*\bf16\S* .*%r.*",
-    "constants of floats in vectors": r".*\{.*\b1\b.*",
+    "constants in vectors": r".*\{.*\b(1|0[fd]\w+)\b.*",
 }
 # Operands that the assembler refuses and the table may take: nothing is wrong then, or the machine
 # faults at them.
 _MAY_TAKE = {
-    "constants in matrices": r"(mma|stmatrix)\..*\{1\}.*|movmatrix\..*, 1",
+    "constants in matrices": r"(mma|stmatrix)\..*\{(1|0f\w+)\}.*|movmatrix\..*, 1",
+    "floats as patterns to combine": r"redux\.sync\.\w+\.b32 %r1, 0f\w+, %r3",
     "variables of .const by generic loads": r"ld\.(?!.*const).*\[cc\]",
     "addresses of 32 bits": r"st\..*\[%r1\].*",
 }

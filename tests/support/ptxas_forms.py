@@ -38,6 +38,7 @@ MOST, STEP = 500, 7919
 _WIDTH = {"p": 1, "b": 8, "h": 16, "r": 32, "d": 64}
 _NAMED = {width: name for name, width in _WIDTH.items()}
 CLASSES = "phrd"
+_FLOAT = {"r": ("0f3F800000",), "d": ("0d3FF0000000000000",)}
 
 
 def _width(kind: str) -> int:
@@ -111,7 +112,7 @@ def varied(text: str) -> Iterator[str]:
     for match in re.finditer(r"%[phrd](\d+)", rest):
         # What stands in an address or in a pair is a register in any case.
         around = rest[max(match.start() - 1, 0)] + rest[match.end() : match.end() + 1]
-        constant = () if {*around} & {*"[|"} else ("1",)
+        constant = () if {*around} & {*"[|"} else ("1", *_FLOAT.get(match[0][1], ()))
         for other in (*(f"%{name}{match[1]}" for name in CLASSES), *constant):
             yield f"{head} {rest[: match.start()]}{other}{rest[match.end() :]};"
     for match in re.finditer(r"(?<![\w%])\d+", rest):

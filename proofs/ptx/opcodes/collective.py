@@ -17,36 +17,36 @@ _SCOPES = ("cta", "gpu", "sys")
 
 SHUFFLES = (
     Opcode(
-        "shfl.sync.mode.b32  d:b32, a:b32, b:b32, c:b32, members:b32",
+        "shfl.sync.mode.b32  d:b32, a:b32, b:b32, c:b32, members:u32",
         "9.7.9.6",
         {"mode": ("up", "down", "bfly", "idx")},
         action="shuffle",
     ),
     Opcode(
-        "shfl.sync.mode.b32  d|p:b32, a:b32, b:b32, c:b32, members:b32",
+        "shfl.sync.mode.b32  d|p:b32, a:b32, b:b32, c:b32, members:u32",
         "9.7.9.6",
         {"mode": ("up", "down", "bfly", "idx")},
         action="shuffle",
     ),
     Opcode(
-        "vote.sync.mode.pred  d:pred, a:pred, members:b32",
+        "vote.sync.mode.pred  d:pred, a:pred, members:u32",
         "9.7.13.10",
         {"mode": ("any", "all", "uni")},
         action="vote",
     ),
-    Opcode("vote.sync.ballot.b32  d:b32, a:pred, members:b32", "9.7.13.10", {}, action="ballot"),
-    Opcode("match.any.sync.b32  d:b32, a:b32, members:b32", "9.7.13.11", {}, action="match"),
+    Opcode("vote.sync.ballot.b32  d:b32, a:pred, members:u32", "9.7.13.10", {}, action="ballot"),
+    Opcode("match.any.sync.b32  d:b32, a:b32, members:u32", "9.7.13.11", {}, action="match"),
     Opcode("activemask.b32  d:b32", "9.7.13.12", {}, action="active"),
     *(
         Opcode(
-            "redux.sync.operation.type  d, a, members:b32",
+            "redux.sync.operation.type  d, a, members:u32",
             "9.7.13.13",
             {"operation": operations, "type": types},
             action="reduce",
         )
         for operations, types in ((_NUMERIC, ("u32", "s32")), (_BITWISE, ("b32",)))
     ),
-    Opcode("elect.sync  d|p:b32, members:b32", "9.7.13.15", {}, action="elect", since=90),
+    Opcode("elect.sync  d|p:b32, members:u32", "9.7.13.15", {}, action="elect", since=90),
 )
 
 BARRIERS = (
@@ -56,7 +56,7 @@ BARRIERS = (
     Opcode("barrier{.cta}.sync{.aligned}  id:u32, count:u32", "9.7.13.1", {}, action="barrier"),
     Opcode("bar{.cta}.arrive  id:u32, count:u32", "9.7.13.1", {}, action="arrive"),
     Opcode("barrier{.cta}.arrive{.aligned}  id:u32, count:u32", "9.7.13.1", {}, action="arrive"),
-    Opcode("bar.warp.sync  members:b32", "9.7.13.2", {}, action="warp barrier"),
+    Opcode("bar.warp.sync  members:u32", "9.7.13.2", {}, action="warp barrier"),
     Opcode("membar.level", "9.7.13.4", {"level": ("cta", "gl", "sys")}, action="fence"),
     Opcode(
         "fence{.sem}.scope",

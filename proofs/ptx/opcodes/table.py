@@ -275,6 +275,7 @@ def _fits_scalar(form: Form, kind: OperandKind, operand: Operand) -> bool:
     if kind.name in form.opcode.choices:
         return isinstance(operand, Number) and str(operand.value) in form.opcode.choices[kind.name]
     if isinstance(operand, Number) and kind.mark not in ("immediate", "label"):
-        # Integer constants do not become floats (PTX ISA 4.5.1).
-        return bool(operand.bits) or "f" not in form.operand_type(kind)
+        # Integer constants do not become floats, nor floats integers (PTX ISA 4.5).
+        type_ = form.operand_type(kind)
+        return type_[0] not in "us" and "x2" not in type_ if operand.bits else "f" not in type_
     return True
