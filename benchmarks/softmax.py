@@ -27,6 +27,7 @@ STREAMED = [1024, 4096, 16384, 131072]
 SIZE = {"f32": 4, "bf16": 2, "f16": 2}
 BYTES = 512 << 20
 SETS = 2
+_SLOW = 20.0  # milliseconds, from which on one round says enough
 
 
 def rows_of(dtype: str, columns: int) -> int:
@@ -109,6 +110,8 @@ class Timer:
         """Milliseconds of one call."""
         self._run(calls, 1)
         once = self._run(calls, 1)
+        if once * len(calls) > _SLOW:
+            return once
         rounds = max(2, min(40, round(milliseconds / max(once * len(calls), 1e-3))))
         return statistics.median(self._run(calls, rounds) for _ in range(3))
 

@@ -1,0 +1,77 @@
+"""Bundles of softmax kernels: generated, checked, run without a device, and refused when wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tylo.codegen.bundle import generate
+from tylo.codegen.primitives import primitive
+from tylo.codegen.run import run_bundle
+from tylo.layouts.errors import GenerationError
+from tylo.proofs.bundle import HOLDS
+from tylo.proofs.ptx.validate import validate
+from tylo.proofs.specifications import specification
+
+SMALL = {"lanes": 32, "warps": 1, "repeats": 1}
+
+
+@pytest.mark.slow
+def test_a_bundle_from_end_to_end(tmp_path: Path) -> None:
+    generated = generate(
+        "softmax",
+        {"dtype": "bf16", "vector": 8, "warps": 2, "lse": 1},
+        tmp_path / "bundle",
+        architectures=("sm_80",),
+    )
+    assert generated.checked.verdict == HOLDS
+    report = run_bundle(tmp_path / "bundle", device="cpu", seeds=2)
+    assert report.passed, report.summary()
+    assert [each.name for each in report.results] == ["kernel.cu", "tests/probabilities.cu"]
+
+
+@pytest.mark.slow
+def test_a_wrong_column_is_found() -> None:
+    from tylo.codegen.nvrtc import compile
+
+    stated = specification("softmax", SMALL)
+    source = primitive("softmax").source(stated.parameters)
+    assert stated.effect is not None
+    right = compile(source, "sm_80", kernels=[stated.effect.entry]).ptx
+    assert validate(right, stated.effect).holds
+    shifted = source.replace(
+        "Result* const at = span.out + first;", "Result* const at = span.out + 4 + first;"
+    )
+    assert shifted != source
+    wrong = compile(shifted, "sm_80", kernels=[stated.effect.entry]).ptx
+    assert not validate(wrong, stated.effect).holds
+
+
+def test_what_is_not_covered_is_named() -> None:
+    from tylo.proofs.effects import uncovered
+
+    effect = specification("softmax", {"lse": 1}).effect
+    assert effect is not None
+    assert [each.split(",")[0] for each in uncovered(effect)] == [
+        "values not covered: probability",
+        "values not covered: log-sum-exp",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"dtype": "f64"}, "no dtype 'f64'"),
+        ({"form": "ahead"}, "no form 'ahead'"),
+        ({"vector": 8}, "at most 16 bytes"),
+        ({"warps": 3}, "powers of two"),
+        ({"lanes": 8, "warps": 2}, "whole warps"),
+        ({"lse": "yes"}, "whole number"),
+        ({"cluster": 2}, "no parameter 'cluster'"),
+    ],
+)
+def test_what_is_refused(parameters: dict[str, int | str], message: str) -> None:
+    with pytest.raises(GenerationError) as caught:
+        specification("softmax", parameters)
+    assert message in str(caught.value)
