@@ -54,7 +54,14 @@ from tylo.layouts.terms import Integer
 from tylo.proofs.effects import BLOCK_LIMIT, GRID_LIMIT, Buffer, Direction, Less, Matrix, Parameter
 from tylo.proofs.ptx.claim_ownership import read_ownership
 from tylo.proofs.ptx.claim_tables import Table
-from tylo.proofs.ptx.claim_terms import Access, read_access, read_condition, read_source, read_term
+from tylo.proofs.ptx.claim_terms import (
+    Access,
+    is_name,
+    read_access,
+    read_condition,
+    read_source,
+    read_term,
+)
 
 _Built = TypeVar("_Built")
 
@@ -116,14 +123,15 @@ def read_text(path: Path, most: int, what: str) -> str:
     """The text of a plain file of at most `most` bytes; raises `ClaimError`."""
     hint = f"name a file that holds {what}"
     try:
-        if not path.is_file():
-            found = "is a folder" if path.is_dir() else "is no file"
-            raise ClaimError(f"{path} {found}", hint=hint)
-        with path.open("rb") as stream:
-            data = stream.read(most + 1)
+        plain, folder = path.is_file(), path.is_dir()
+        if plain:
+            with path.open("rb") as stream:
+                data = stream.read(most + 1)
     except (OSError, ValueError) as reason:
         shown = getattr(reason, "strerror", None) or reason
         raise ClaimError(f"cannot read {path}: {shown}", hint=hint) from None
+    if not plain:
+        raise ClaimError(f"{path} is {'a folder' if folder else 'no file'}", hint=hint)
     if len(data) > most:
         raise ClaimError(f"{path} is longer than {most} bytes", hint=hint)
     if not data.strip():
@@ -168,8 +176,19 @@ def claim_from_text(text: str, file: str) -> PtxClaim:
         tuple(_store(table) for table in top.tables("store")),
     )
     top.finish()
+    for names in (buffers, sizes, unused, definitions):
+        _check_names(names)
     _check_arguments(claim)
     return claim
+
+
+def _check_names(table: Table) -> None:
+    """Names that terms can mention: TOML has others, between quotes, which nobody could mean."""
+    for name in table.data:
+        if not is_name(name):
+            table.fail(
+                f"{name!r} is no name", hint="use letters, digits and _, and begin with a letter"
+            )
 
 
 def _check_arguments(claim: PtxClaim) -> None:

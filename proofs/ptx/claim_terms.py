@@ -72,6 +72,15 @@ class Access:
     conversion: str = "move"
 
 
+def is_name(text: str) -> bool:
+    """Whether terms can mention what is called so.
+
+    >>> [is_name(text) for text in ("offset", "n2", "choice.36", "2n", "mod", "")]
+    [True, True, False, False, False, False]
+    """
+    return text.isascii() and text.isidentifier() and text not in _WORDS
+
+
 def read_term(text: str) -> Integer:
     """The term that `text` spells; raises `NotationError` with the column."""
     return _whole(text, _Reader.term)

@@ -290,6 +290,12 @@ def _instruction(cursor: Cursor) -> Instruction:
     operands = tuple(cursor.separated(lambda: _operand(cursor), ";"))
     if mnemonic.text.partition(".")[0] in _MEMORY:
         operands = tuple(_alone(operand) for operand in operands)
+    if operands and isinstance(operands[0], Vector):
+        written = [each for each in operands[0].elements if isinstance(each, Register)]
+        if len(set(written)) < len(written):
+            raise mnemonic.error(
+                "a register twice among results", hint="which of them it then holds is not said"
+            )
     text = " ".join(cursor.text[first.start : cursor.tokens[cursor.position - 1].start].split())
     return Instruction(mnemonic.text, operands, guard, first.line, first.column, text)
 
