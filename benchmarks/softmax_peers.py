@@ -1,9 +1,9 @@
 """What `benchmarks/softmax.py` compares with: torch, torch.compile, Triton, Liger and QuACK.
 
 A peer is a function of (x, out) that leaves the softmax of x somewhere; those that cannot be
-imported, or refuse a shape, are left out. The Triton kernels are ours, in the form that users write:
-a block of rows in one program, or an online loop where a row is too wide, each tried in several
-configurations, of which the fastest counts.
+imported, or refuse a shape, are left out. The Triton kernels are ours, in the form that users
+write: a block of rows in one program, or an online loop where a row is too wide, each tried in
+several configurations, of which the fastest counts.
 """
 
 from __future__ import annotations

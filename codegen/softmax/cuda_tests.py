@@ -4,8 +4,7 @@ Scores and probabilities lie in the test as tables; the probabilities are those 
 `tylo.codegen.softmax.oracle`, which shares nothing with the generator. Among the rows are one that
 keeps nothing and one with a NaN.
 
->>> from tylo.layouts.terms import name
-from tylo.proofs.specifications.softmax import SoftmaxCase
+>>> from tylo.proofs.specifications.softmax import SoftmaxCase
 >>> from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
 >>> (test,) = cuda_tests(SoftmaxCase(SoftmaxTile(4, 8, 1, 2, 4), "f32", "f32"))
 >>> test.name, test.entry, test.threads, test.checks

@@ -3,15 +3,14 @@
 Each block takes whole rows, and each thread the vectors that the tile's ownership gives it: store k
 writes vector k of a thread, where its row and its first column exist. Every probability is computed
 from its own row and from nothing else (where several rows share a warp, from the input and nothing
-else); log-sum-exp is written by copy 0 of those who know it. Which
-value is written is not an integer and not covered: that is the state's algebra (`softmax_state`),
-bounded by tests.
+else); log-sum-exp is written by copy 0 of those who know it. Which value is written is not an
+integer and not covered: that is the state's algebra (`softmax_state`), bounded by tests.
 
 >>> case = SoftmaxCase(SoftmaxTile(vector=4, lanes=32, warps=4, repeats=2), "f32", "f32")
 >>> [store.bits for store in effect(case).stores], effect(case).parameters[1].maximum
 ([128, 128], 1024)
 >>> len(claims(case))
-24
+18
 
 Rows are whole aligned vectors here, without a mask, and in one block. Kernels for ragged rows,
 masks, clusters and asynchronous copies are generated from the same tiles and run on the PTX machine
