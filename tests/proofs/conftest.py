@@ -17,6 +17,17 @@ from tylo.layouts.terms import Integer, name
 from tylo.proofs.bijection import bijection
 from tylo.proofs.claims import Claim, Conjunct
 
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is nightly, unless it is asked for."""
+    if config.getoption("markexpr").strip() != "nightly":
+        nightly = [item for item in items if item.get_closest_marker("nightly")]
+        if nightly:
+            config.hook.pytest_deselected(items=nightly)
+            items[:] = [item for item in items if item not in nightly]
+
+
 MINIMA = {"M": 1, "K": 1}
 LANE, M, K, m, k, w, h = (name(text) for text in ("lane", "M", "K", "m", "k", "w", "h"))
 REPEATS: list[tuple[str, Integer | None]] = [("m", M), ("k", K)]
