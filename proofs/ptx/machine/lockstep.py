@@ -140,7 +140,7 @@ class Lockstep:
         chosen = there.any(axis=1)
         if chosen.all():
             return lowest, slice(None), there
-        rows = np.flatnonzero(chosen)
+        rows: Any = np.flatnonzero(chosen)
         return lowest, rows, there[rows]
 
     def _random(self, ready: Any) -> tuple[int, Any, Any]:
@@ -158,7 +158,7 @@ class Lockstep:
         elif how == 1:
             chosen &= generator.random(len(chosen)) < 0.5
         chosen[warp] = True
-        rows = np.flatnonzero(chosen)
+        rows: Any = np.flatnonzero(chosen)
         if len(rows) == 1:
             rows, mask = slice(warp, warp + 1), there[warp : warp + 1]
         else:
