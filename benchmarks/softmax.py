@@ -1,5 +1,7 @@
 """Softmax beside its peers on one GPU: `python benchmarks/softmax.py [--out FILE] [--quick]`.
 
+`--tables FILE` prints the results of an earlier run as the tables of docs/benchmarks.md.
+
 Everything runs in one process on the same tensors, rotated so that no input is in a cache: 512 MiB
 each. A time is the median of three runs of a few milliseconds between device events. Before
 it counts, each result is compared with torch's over the whole tensor, and the output is poisoned.
@@ -291,7 +293,11 @@ def main() -> None:
     parser.add_argument("--out", default="")
     parser.add_argument("--quick", action="store_true", help="a few widths only")
     parser.add_argument("--workers", type=int, default=14)
+    parser.add_argument("--tables", default="", help="print the tables of a result file")
     given = parser.parse_args()
+    if given.tables:
+        print_tables(json.loads(Path(given.tables).read_text(encoding="utf-8")))
+        return
     widths = [1, 17, 1024, 50257] if given.quick else POWERS + ODD
     begun = time.time()
     prepared(widths, given.workers)
@@ -310,11 +316,33 @@ def main() -> None:
         print(f"{dtype}: copy {results['copy'][dtype]:.2f}, read {results['read'][dtype]:.2f} TB/s")
         run_widths(bench, widths, results, given.out)
         run_compared(bench, results)
+    for dtype in ("f32", "bf16"):
+        bench.fill(dtype)
+        run_log_sum_exp(bench, widths, results, given.out)
     ratios = [each["ratio"] for each in results["softmax"].values()]
     mean = math.exp(statistics.fmean(math.log(each) for each in ratios))
     results |= {"geometric_mean": mean, "least": min(ratios), "wrong": bench.wrong}
     print(f"geometric mean {mean:.3f}, least {min(ratios):.3f}, wrong: {bench.wrong}")
     _write(given.out, results)
+
+
+def print_tables(results: dict[str, Any]) -> None:
+    """The tables of a result file, as Markdown."""
+    print("| width | type | Tylo | of copy | best peer | ratio | log-sum-exp | of read |")
+    print("|---|---|---|---|---|---|---|---|")
+    for key, each in results["softmax"].items():
+        dtype, columns = key.split()
+        name = max(each["peers"], key=lambda peer: each["peers"][peer])
+        lse = results["logsumexp"].get(key, {}).get("Tylo", math.nan)
+        print(
+            f"| {columns} | {dtype} | {each['Tylo']:.2f} | "
+            f"{each['Tylo'] / results['copy'][dtype]:.2f} | {name} {each['peers'][name]:.2f} | "
+            f"{each['ratio']:.2f} | {lse:.2f} | {lse / results['read']['f32']:.2f} |"
+        )
+    for key, found in results["compared"].items():
+        print(f"| {key} | " + " | ".join(f"{label} {rate:.2f}" for label, rate in found.items()))
+    if "geometric_mean" in results:
+        print(f"geometric mean {results['geometric_mean']:.3f}, least {results['least']:.3f}")
 
 
 def run_widths(bench: Bench, widths: Sequence[int], results: dict[str, Any], out: str) -> None:
@@ -332,15 +360,23 @@ def run_widths(bench: Bench, widths: Sequence[int], results: dict[str, Any], out
             "ratio": ratio,
             "reason": choice.reason,
         }
-        lse = bench.logsumexp(choose(request(bench.dtype, columns, out=False, lse=True)), columns)
-        results["logsumexp"][f"{bench.dtype} {columns}"] = lse
         print(
             f"{bench.dtype:4} {columns:6} Tylo {own:.2f}, of copy "
             f"{own / results['copy'][bench.dtype]:.2f}, {name} {peers[name]:.2f}, "
-            f"ratio {ratio:.2f} | log-sum-exp "
-            + ", ".join(f"{key} {value:.2f}" for key, value in lse.items()),
+            f"ratio {ratio:.2f}",
             flush=True,
         )
+        _write(out, results)
+
+
+def run_log_sum_exp(bench: Bench, widths: Sequence[int], results: dict[str, Any], out: str) -> None:
+    from tylo.codegen.softmax import choose
+
+    for columns in widths:
+        lse = bench.logsumexp(choose(request(bench.dtype, columns, out=False, lse=True)), columns)
+        results["logsumexp"][f"{bench.dtype} {columns}"] = lse
+        listed = ", ".join(f"{key} {value:.2f}" for key, value in lse.items())
+        print(f"{bench.dtype:4} {columns:6} log-sum-exp {listed}", flush=True)
         _write(out, results)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tylo.codegen.launch.arguments import Argument, Input, Output
 from tylo.codegen.softmax import oracle
-from tylo.codegen.softmax.cuda_tests import kernel_of, scores, tested_shape
+from tylo.codegen.softmax.cuda_tests import kernel_of, scores, few_rows
 from tylo.proofs.specifications import softmax_case
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def compared_rows(module: Any, parameters: Mapping[str, int | str]) -> tuple[int
     import numpy
 
     case = softmax_case(parameters)
-    kernel, (_, columns) = kernel_of(case), tested_shape(case)
+    kernel, (_, columns) = kernel_of(case), few_rows(case)
     rows, pitch = 2 * case.tile.block_rows + 1, columns + 2 * case.tile.vector
     given = scores(rows, columns, case.dtype)
     padded = numpy.zeros((rows, pitch), given.dtype)
