@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tylo.codegen.launch.arguments import Argument, Input, Output
 from tylo.codegen.softmax import oracle
-from tylo.codegen.softmax.cuda_tests import kernel_of, scores, few_rows
+from tylo.codegen.softmax.cuda_tests import few_rows, kernel_of, scores
 from tylo.proofs.specifications import softmax_case
 
 if TYPE_CHECKING:
