@@ -55,13 +55,12 @@ def flat_tile(columns: int, dtype: str) -> FlatTile | None:
 
 def bank_steps(tile: FlatTile, columns: int, size: int) -> int:
     """How many steps a warp's reads of its elements take, bank conflicts counted."""
-    total = 0
+    import numpy
+
+    lane, total = numpy.arange(_LANES), 0
+    begins = tile.row(lane, 0) * columns
     for value in range(tile.each):
-        banks: dict[int, set[int]] = {}
-        for lane in range(_LANES):
-            column = tile.column(lane, value)
-            if column < columns:
-                word = (tile.row(lane, 0) * columns + column) * size // _BANK_BYTES
-                banks.setdefault(word % _BANKS, set()).add(word)
-        total += max((len(words) for words in banks.values()), default=0)
+        column = numpy.broadcast_to(tile.column(lane, value), lane.shape)
+        words = numpy.unique((begins + column)[column < columns] * size // _BANK_BYTES)
+        total += int(numpy.bincount(words % _BANKS).max()) if len(words) else 0
     return total
