@@ -20,7 +20,7 @@ from collections.abc import Iterator
 
 from tylo.codegen.attention.copies import place_in_tile
 from tylo.codegen.attention.indices import LANE, WARP, function, score_ownership
-from tylo.codegen.attention.member import Member
+from tylo.codegen.attention.member import GROUP_THREADS, Member
 from tylo.codegen.cuda_files import cuda_file
 from tylo.codegen.printing import expression
 from tylo.layouts.atoms import Atom, atom
@@ -39,18 +39,21 @@ def functions(member: Member) -> Iterator[str]:
 
 def warp_product(member: Member) -> Atom:
     """The warp's own product; refused where its accumulator is not a slice of the group's."""
+    import numpy
+
     found = atom(f"mma.m16n8k16.{member.dtype}")
     own, group = found.operand("C").ownership, score_ownership(member)
-    for piece in range(member.keys // 8):
-        for value in range(4):
-            for thread in range(128):
-                row, column = own(lane=thread % 32, value=value)
-                wanted = (row + thread // 32 * 16, column + 8 * piece)
-                if group.coordinates(thread, value + 4 * piece) != wanted:
-                    raise GenerationError(
-                        f"value {value + 4 * piece} of thread {thread} is no value of {found.name}",
-                        witness={"thread": thread, "value": value + 4 * piece},
-                    )
+    thread = numpy.arange(GROUP_THREADS)
+    for value in range(member.keys // 2):
+        row, column = own(lane=thread % 32, value=value % 4)
+        held_row, held_column = group.coordinates(thread, value)
+        right = (held_row == row + thread // 32 * 16) & (held_column == column + value // 4 * 8)
+        if not right.all():
+            raise GenerationError(
+                f"value {value} of thread {int(numpy.argmin(right))} is no value of {found.name}",
+                hint="this accumulator is not made of the warp's own",
+                witness={"thread": int(numpy.argmin(right)), "value": value},
+            )
     return found
 
 

@@ -170,16 +170,13 @@ def _weigh(member: Member) -> list[str]:
     if member.reference == "lagging":
         return ["weigh(given.unit, given.lag, scores, state);"]
     return [
-        "bool looks = state.careful || tile >= whole;",
+        "bool looks = outgrown || state.unsettled || tile >= whole;",
         "if (!looks && !weigh_under(given.unit, scores, state)) {",
         "    recompute_scores(who, q_tile, k_tiles + k.slot * k_tile_bytes, scores);",
         "    prepare();",
         "    outgrown = looks = true;",
         "}",
-        "if (looks) {",
-        "    weigh(given.unit, given.lag, scores, state);",
-        "    state.careful = state.careful || outgrown;",
-        "}",
+        "if (looks) weigh(given.unit, given.lag, scores, state);",
     ]
 
 

@@ -23,12 +23,12 @@ __device__ __forceinline__ float rescaling(float unit, float from, float to) {
     return power_of_two(is_wide(reference) ? apart : fused);
 }
 
-// The state of a thread's rows. `careful` is one for the warp: some row has no finite reference that
+// The state of a thread's rows. `unsettled` is one for the warp: some row has no finite reference that
 // the one-instruction exponent may use, so that the next tile must not go without its maximum.
 template <int rows>
 struct State {
     float maximum[rows], sum[rows], reference[rows], rescale[rows];
-    bool moved, careful;
+    bool moved, unsettled;
 };
 
 template <int rows>
@@ -41,7 +41,7 @@ __device__ __forceinline__ void reset(State<rows>& state) {
         state.rescale[r] = 1.0f;
     }
     state.moved = false;
-    state.careful = true;
+    state.unsettled = true;
 }
 
 // A tile of scores becomes weights; rows whose scores exceed their maximum by more than `lag` take a
@@ -68,12 +68,12 @@ __device__ __forceinline__ void weigh(
             state.sum[r] *= state.rescale[r];
         }
     }
-    if (state.moved || state.careful) {
+    if (state.moved || state.unsettled) {
         bool unsettled = false;
 #pragma unroll
         for (int r = 0; r < rows; ++r)
             unsettled = unsettled || is_wide(state.reference[r]) || state.maximum[r] == -infinity();
-        state.careful = __any_sync(0xffffffffu, unsettled);
+        state.unsettled = __any_sync(0xffffffffu, unsettled);
     }
     float units[rows], reference[rows];
 #pragma unroll
@@ -81,7 +81,7 @@ __device__ __forceinline__ void weigh(
         units[r] = unit;
         reference[r] = state.reference[r];
     }
-    if (state.careful) {
+    if (state.unsettled) {
         float origin[rows];
 #pragma unroll
         for (int r = 0; r < rows; ++r) {

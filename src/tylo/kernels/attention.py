@@ -186,11 +186,12 @@ def _described(tensor: Tensor | None) -> tuple[Any, ...] | None:
 
 def _require_apart(plan: _Plan, addresses: list[int]) -> None:
     """What is written must not lie where anything is read; ranges decide, gaps included."""
-    *inputs, out = zip(addresses, plan.spans, strict=True)
-    start, end = out[0] + out[1][0], out[0] + out[1][1]
-    for name, (address, (low, high)) in zip(("q", "k", "v", "mask"), inputs, strict=True):
-        first, last = address + low, address + high
-        if max(first, start) < min(last, end):
+    low, high = plan.spans[4]
+    start, end = addresses[4] + low, addresses[4] + high
+    for place, name in enumerate(("q", "k", "v", "mask")):
+        low, high = plan.spans[place]
+        first, last = addresses[place] + low, addresses[place] + high
+        if first < end and start < last and low < high and start < end:
             raise LaunchError(
                 f"out and {name} share memory, first at {max(start, first):#x}",
                 hint="pass an output of its own",

@@ -37,9 +37,11 @@ def test_one_item_of_any_number_of_tiles(groups: int, stages: int, turns: bool) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stages", [3, 4])
-def test_the_worked_kernel(stages: int) -> None:
-    explore(attention_schedule(2, stages), one_item=True)
+@pytest.mark.parametrize(
+    ("groups", "stages", "states"), [(2, 3, 48_475), (2, 4, 158_490), (3, 2, 106_348)]
+)
+def test_more_stages_and_groups(groups: int, stages: int, states: int) -> None:
+    assert explore(attention_schedule(groups, stages), one_item=True).states == states
 
 
 def test_warps_of_a_group_on_their_own() -> None:
