@@ -44,6 +44,7 @@ class BitVectors:
 
     def __init__(self) -> None:
         self._nodes: dict[tuple[Any, ...], Expression] = {}
+        self._chosen: dict[tuple[int, int, int], Expression] = {}
 
     def _node(
         self, operator: str, attribute: int | str, operands: tuple[Expression, ...], width: int
@@ -208,13 +209,17 @@ class BitVectors:
                 start += piece.width
             return self._concatenation(found)
         if value.operator == "ite" and value.opaque:
-            condition, chosen, otherwise = value.operands
-            return self.select(
-                condition,
-                self.extract(chosen, low, width),
-                self.extract(otherwise, low, width),
-                width,
-            )
+            key = value.serial, low, width
+            if key not in self._chosen:
+                # Selections share operands: without memory their number would double and double.
+                condition, chosen, otherwise = value.operands
+                self._chosen[key] = self.select(
+                    condition,
+                    self.extract(chosen, low, width),
+                    self.extract(otherwise, low, width),
+                    width,
+                )
+            return self._chosen[key]
         return self._node("extract", low, (value,), width)
 
     def concatenate(self, parts: list[Expression], widths: list[int]) -> Expression:

@@ -33,7 +33,7 @@ from tylo.layouts.terms import show
 from tylo.proofs.ptx.nodes import Expression, evaluate, evaluate_each
 from tylo.proofs.ptx.program import Instruction
 from tylo.proofs.ptx.samples import launches
-from tylo.proofs.ptx.scene import Scene
+from tylo.proofs.ptx.scene import Scene, variables_of
 from tylo.proofs.ptx.symbolic import Fact, Machine
 
 if TYPE_CHECKING:
@@ -96,13 +96,14 @@ class _Cut:
         }
         self.wide = self.domain.extend(self.scene.step, self.scene.step.width, 64, False)
         self.line = f"loop at line {walker.flow.body[first].line}"
+        self.number = len(self.scene.sources)
 
     def carry_out(self) -> None:
         """State the facts, record what one symbolic step does, and leave the state at the end."""
         scene, domain, machine = self.scene, self.domain, self.machine
         one = domain.constant(1, 64)
         following = domain.add(self.wide, one, 64)
-        condition = self._trip(self.wide, machine.fork(), record=False)[1]
+        condition = self._settled()
         if condition.opaque:
             raise self.branch.error("a loop whose end depends on memory")
         count = self._count(condition, following)
@@ -126,8 +127,26 @@ class _Cut:
             scene.sources[self._carried(name)] = (self.before[name], registers[name])
         machine.registers = self._trip(end, machine.fork(), record=False)[0]
 
+    def _settled(self) -> Expression:
+        """The condition of going on, once every register that some step changes is known.
+
+        The first trip does not change what is as yet equal to its new value.
+        """
+        while True:
+            forms = self._forms(self.wide)
+            registers, condition = self._trip(self.wide, self.machine.fork(), record=False)
+            moved = {
+                name
+                for name in self.before.keys() - self.changed
+                if registers[name] is not forms[name]
+            }
+            if not moved:
+                return condition
+            self.changed |= moved
+
     def _carried(self, name: str) -> str:
-        return f"{name} carried round the {self.line}"
+        # A loop inside one that is walked is cut several times, each time with other values.
+        return f"{name} carried round the {self.line}, {self.number}"
 
     def _forms(self, step: Expression) -> dict[str, Expression]:
         """The registers at the start of a step."""
@@ -189,6 +208,9 @@ class _Cut:
     ) -> tuple[Expression, Expression]:
         """Which steps are made where threads make different numbers of them, and the last one."""
         scene, domain = self.scene, self.domain
+        if any(name.startswith("choice.") for name in variables_of(condition)):
+            # One variable stands for what memory says in every step: steps would agree.
+            raise self.branch.error("a loop whose end depends on memory")
         zero = domain.constant(0, 64)
         self.limit = self._limit(condition, following)
 

@@ -19,6 +19,7 @@ from tylo.proofs.ptx.program import Entry, Variable
 from tylo.proofs.ptx.samples import samples
 
 _Values: TypeAlias = Mapping[str, int]
+_COUNTED = ("thread", "block", "step", "row", "column")
 _SHARED_BITS = 24
 _SHARED_STEP = 1 << 19  # farther than any shared variable reaches
 _BASE_STEP = 44  # sample bases lie 2^44 bytes apart, farther than any buffer reaches
@@ -77,7 +78,9 @@ class Scene:
 
     def maxima(self) -> dict[str, int]:
         """The largest value of each variable."""
-        known = {n: size - 1 for n, size in sizes(self.effect).items()}
+        counted = sizes(self.effect)
+        # A size may be called what a variable is: those of sizes are named by their place alone.
+        known = {name: counted[name] - 1 for name in _COUNTED}
         named = {f"size{i}": p.maximum for i, p in enumerate(self.effect.parameters)}
         return known | named | {"blocks": self.effect.maximum_blocks}
 
@@ -104,7 +107,8 @@ class Scene:
         """A condition; if it depends on memory, a variable that stands for it."""
         if not condition.opaque:
             return condition
-        name = f"choice.{condition.serial}"
+        # Never a name that `private` gives, which ends with a number after one dot.
+        name = f"choice.of.{condition.serial}"
         return self.made.setdefault(name, self.domain.variable(name, 1))
 
     def carried(self, name: str, step: Expression, width: int) -> Expression:

@@ -154,6 +154,7 @@ def _read(machine: Machine, access: SharedAccess, start: int, bits: int) -> Expr
         raise instruction.error("a load of shared memory that nobody wrote")
     kinds = list(dict.fromkeys((number, piece) for number, piece, _ in writers.values()))
     value: Expression | None = None
+    known = domain.constant(0, 1)
     for kind in kinds:
         number, piece = kind
         store = earlier[number]
@@ -162,12 +163,16 @@ def _read(machine: Machine, access: SharedAccess, start: int, bits: int) -> Expr
         )
         table = {t: u for t, (n, p, u) in writers.items() if (n, p) == kind}
         thread = selected(domain, scene.thread, table, scene.thread.width)
+        known = domain.bit_or(known, chosen, 1)
         here = domain.bit_and(access.guard, chosen, 1)
         _require_written(machine, access, offset, bits, store, piece, thread, here)
         _require_kept(machine, access, offset, bits, earlier[number + 1 :], here)
         assert store.value is not None
         part = elsewhere(machine, domain.extract(store.value, 8 * piece, bits), thread, "shared")
         value = part if value is None else domain.select(chosen, part, value, bits)
+    # The tables say nothing about threads that do not load in the sample launch.
+    violation = domain.bit_and(access.guard, scene.negate(known), 1)
+    machine.fact("shared: written", instruction, violation, offset, "what some thread stores there")
     assert value is not None
     return value
 
