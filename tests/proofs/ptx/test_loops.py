@@ -129,10 +129,9 @@ def test_a_wrong_stream_is_refused(pattern: str, new: str, label: str | None) ->
     validation = validate(ptx, stream_effect(), solve=quick)
     labels = [v.obligation.label for v in validation.failures]
     if label is None:
-        # Right, but for a signed product that is not the contract's: nothing is said.
+        # Right: a signed product that is the contract's below 2^31. A tenth of a second may be too
+        # short to see that, and then nothing is said.
         assert not labels
-        assert validation.undecided
-        assert not validation.holds
     else:
         assert any(label in found for found in labels), labels
 
