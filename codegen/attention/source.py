@@ -172,7 +172,8 @@ def _weigh(member: Member) -> list[str]:
     return [
         "bool looks = outgrown || state.unsettled || tile >= whole;",
         "if (!looks && !weigh_under(given.unit, scores, state)) {",
-        "    recompute_scores(who, q_tile, k_tiles + k.slot * k_tile_bytes, scores);",
+        "    recompute_scores(",
+        "        who, q_tile + of_q.slot * q_bytes, k_tiles + of_k.slot * k_tile_bytes, scores);",
         "    prepare();",
         "    outgrown = looks = true;",
         "}",

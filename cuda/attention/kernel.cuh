@@ -76,7 +76,7 @@ attention(
             const auto multiply_scores = [&](const Ring& of_q, const Ring& of_k) {
                 settle(scores);
                 begin_products();
-                scores_product(scores, q_word + of_q.slot, k_word + of_k.slot * k_tile_words);
+                scores_product(scores, q_word + of_q.slot * (q_bytes / 16u), k_word + of_k.slot * k_tile_words);
                 commit_products();
                 settle(scores);
             };
@@ -96,7 +96,7 @@ attention(
                 }
                 DROP_KEYS
             };
-            const auto compute_weights = [&]() {
+            const auto compute_weights = [&](const Ring& of_q, const Ring& of_k) {
                 prepare();
                 WEIGH
                 after_weights = __float_as_uint(total_of(state.sum)) & given.zero;

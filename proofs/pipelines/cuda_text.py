@@ -66,8 +66,8 @@ def line(step: Step, slots: Mapping[str, int] = MappingProxyType({})) -> str:
             return f"named_arrive({'own' if own else 'next'}_turn, {TURN_THREADS}u);"
         case Advance(ring):
             return f"advance<{slots[ring]}u>({ring});"
-        case Compute(what):
-            return f"compute_{what.replace(' ', '_')}();"
+        case Compute(what, rings):
+            return f"compute_{what.replace(' ', '_')}({', '.join(rings)});"
 
 
 _FORMS: tuple[tuple[str, object], ...] = (
@@ -81,7 +81,10 @@ _FORMS: tuple[tuple[str, object], ...] = (
     (r"named_wait\(own_turn, 256u\);", lambda m: TakeTurn()),
     (r"named_arrive\((own|next)_turn, 256u\);", lambda m: PassTurn(m[1] == "own")),
     (rf"advance<\d+u>\({_NAME}\);", lambda m: Advance(m[1])),
-    (r"compute_(\w+)\(\);", lambda m: Compute(m[1].replace("_", " "))),
+    (
+        r"compute_(\w+)\(([\w, ]*)\);",
+        lambda m: Compute(m[1].replace("_", " "), tuple(filter(None, m[2].split(", ")))),
+    ),
 )
 
 

@@ -18,12 +18,12 @@ graph closes, its finitely many states stand for every run of every length: this
 
 >>> from tylo.proofs.pipelines.schedule import attention_schedule
 >>> explore(attention_schedule(groups=1, stages=1))
-Exploration(states=881, transitions=1436)
+Exploration(states=933, transitions=1519)
 
 `trips` fixes items and their tiles instead, and then nothing is relative.
 
 >>> explore(attention_schedule(groups=1, stages=1), trips=(3, 1)).states
-210
+221
 
 What is not modelled: the order in which memory becomes visible (an mbarrier's completion releases,
 a wait acquires: PTX ISA, "Memory Consistency Model"), and that a step is one instant.

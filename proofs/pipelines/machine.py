@@ -125,7 +125,7 @@ class Machine:
                 continue
             step, _ = self.programs[number][agent[0]]
             match step:
-                case Multiply(_, rings):
+                case Multiply(_, rings) | Compute(_, rings):
                     meets = name in rings
                 case Copy(other):
                     meets = other == name
@@ -172,7 +172,7 @@ class Machine:
                     counters = _with(counters, ring, counters[ring] + 1)
                 elif step in (ITEM, TILE) and read < len(answers):
                     after, read = after[answers[read]], read + 1
-                elif not isinstance(step, Compute):
+                elif not isinstance(step, Compute) or step.rings:
                     break
                 place = after
             agents = _with(agents, number, (place, read, counters, *rest))
@@ -196,6 +196,9 @@ class Machine:
             case Multiply(_, rings):
                 read_slots = tuple(self._readable(held, self.rings[r], counters) for r in rings)
                 products = (*products, read_slots)
+            case Compute(_, rings):
+                for name in rings:
+                    self._readable(held, self.rings[name], counters)
             case Await(pending):
                 done = products[: max(0, len(products) - pending)]
                 products = products[len(done) :]

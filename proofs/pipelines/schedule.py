@@ -130,12 +130,14 @@ class Advance:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """What touches registers alone, by name."""
+    """What registers are for, by name; it may itself read the slots of `rings`."""
 
     what: str
+    rings: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"compute {self.what}"
+        read = f" from {', '.join(self.rings)}" if self.rings else ""
+        return f"compute {self.what}{read}"
 
 
 Step = Wait | Expect | Copy | Arrive | Multiply | Await | TakeTurn | PassTurn | Advance | Compute
@@ -278,7 +280,7 @@ def _consumer(group: int, turns: bool) -> Program:
             Wait("k_full", "k"),
             Multiply("scores", ("q", "k")),
             Await(0),
-            Compute("weights"),
+            Compute("weights", ("q", "k")),
             Arrive("k_empty", "k"),
             Advance("k"),
             Compute("pack"),
@@ -291,7 +293,7 @@ def _consumer(group: int, turns: bool) -> Program:
             Multiply("values", ("v",)),
             *give,
             Await(1),
-            Compute("weights"),
+            Compute("weights", ("q", "k")),
             # After the weights: their number decides the address, so that they are computed first.
             Arrive("k_empty", "k"),
             Advance("k"),

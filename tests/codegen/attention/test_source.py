@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tylo.codegen.attention.choose import Request, choose
 from tylo.codegen.attention.member import WORKED, Member
 from tylo.codegen.attention.source import source
 from tylo.codegen.nvrtc import Compiled, compile, require_full_speed, resources
@@ -13,12 +14,13 @@ from tylo.layouts.errors import ClaimError, GenerationError
 from tylo.proofs.pipelines.cuda_text import line, read_schedule, step_of
 from tylo.proofs.pipelines.explore import explore
 
-MEMBERS = (
-    WORKED,
-    Member(64, "f16", 2, 64, 4, mask=True),
-    Member(64, "bf16", 3, 128, 3, reference="first"),
-    Member(128, "bf16", 3, 64, 3, reference="first"),
-)
+CHOSEN = {
+    choose(Request(depth, "bf16", length, length, causal=False, mask=mask)).member
+    for depth in (64, 128)
+    for length in (64, 1024, 4096)
+    for mask in (False, True)
+}
+MEMBERS = (WORKED, *sorted(CHOSEN, key=str))
 
 
 def compiled(member: Member) -> Compiled:
@@ -57,11 +59,16 @@ SMALL = Member(64, "bf16", 2, 64, 2)
 FAULTS = {
     "missing arrive": ("arrive(k_empty, k, who.lane, after_weights);", "", "deadlock"),
     "early release": (
-        "await_products<1>();\n                    compute_weights();\n"
+        "await_products<1>();\n                    compute_weights(q, k);\n"
         "                    arrive(k_empty, k, who.lane, after_weights);",
         "arrive(k_empty, k, who.lane, after_weights);\n"
-        "await_products<1>();\n                    compute_weights();",
+        "await_products<1>();\n                    compute_weights(q, k);",
         "refilled while it is being read",
+    ),
+    "release before a computation that may read": (
+        "compute_weights(q, k);\n                    arrive(k_empty, k, who.lane, after_weights);",
+        "arrive(k_empty, k, who.lane, after_weights);\n                    compute_weights(q, k);",
+        "slot . of k is read for tile",
     ),
     "wrong parity": ("wait(v_full, v);", "wait_before(v_full, v);", "is read for tile"),
     "one stage fewer": ("advance<2u>(v);", "advance<1u>(v);", "goes through 1 slots"),

@@ -13,6 +13,7 @@ from tylo.proofs.pipelines.schedule import (
     Advance,
     Arrive,
     Await,
+    Compute,
     Expect,
     PassTurn,
     Schedule,
@@ -38,7 +39,7 @@ def test_one_item_of_any_number_of_tiles(groups: int, stages: int, turns: bool) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("groups", "stages", "states"), [(2, 3, 48_475), (2, 4, 158_490), (3, 2, 106_348)]
+    ("groups", "stages", "states"), [(2, 3, 59_006), (2, 4, 193_607), (3, 2, 143_443)]
 )
 def test_more_stages_and_groups(groups: int, stages: int, states: int) -> None:
     assert explore(attention_schedule(groups, stages), one_item=True).states == states
@@ -131,6 +132,10 @@ FAULTS: dict[str, tuple[Callable[[Schedule], Schedule], str]] = {
     "early release of K": (
         lambda s: early(s, Arrive("k_empty", "k"), Await(1)),
         "refilled while it is being read",
+    ),
+    "release of K before what computes from it": (
+        lambda s: early(s, Arrive("k_empty", "k"), Compute("weights", ("q", "k"))),
+        "slot . of k is read for tile",
     ),
     "early release of V": (
         lambda s: early(s, Arrive("v_empty", "v"), Await(0)),
