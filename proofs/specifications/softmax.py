@@ -10,7 +10,7 @@ integer and not covered: that is the state's algebra (`softmax_state`), bounded 
 >>> [store.bits for store in effect(case).stores], effect(case).parameters[1].maximum
 ([128, 128], 1024)
 >>> len(claims(case))
-18
+19
 
 Rows are whole aligned vectors here, without a mask, and in one block. Kernels for ragged rows,
 masks, clusters and asynchronous copies are generated from the same tiles and run on the PTX machine
@@ -21,12 +21,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tylo.layouts.errors import GenerationError
-from tylo.layouts.owners import inverse
 from tylo.layouts.terms import Integer, name
-from tylo.proofs.claims import Claim
+from tylo.proofs.claims import Claim, Conjunct
 from tylo.proofs.effects import (
     Buffer,
     Effect,
@@ -82,11 +80,39 @@ class SoftmaxCase:
 def claims(case: SoftmaxCase) -> tuple[Claim, ...]:
     """The claims behind the kernel: its tile, who combines what in which order, and the state."""
     tile = case.tile
-    found = [*_named("tile", reduction.claims(tile.ownership, 1))]
+    found = [_closed_form(tile), *_named("tile", reduction.claims(tile.ownership, 1))]
     if tile.parts > 1:
         found += _named("parts", reduction.claims(tile.part_tile, 1))
     found += _named("state", softmax_state.claims())
     return tuple(found)
+
+
+def _closed_form(tile: SoftmaxTile) -> Claim:
+    """The threads of a row lie side by side, so that its ownership has a shorter spelling."""
+    thread = name("thread")
+    conjuncts = [Conjunct("row", "=", tile.row(thread), _row_in_block(tile))]
+    conjuncts += [
+        Conjunct(
+            f"column of vector {number}", "=", tile.column(thread, number), _column(tile, number)
+        )
+        for number in range(tile.repeats)
+    ]
+    return Claim(
+        name="tile_closed_form",
+        kind="same_lane",
+        statement="Row and column of each vector of a thread, in the terms of the effect.",
+        parameters={},
+        variables=[("thread", tile.threads)],
+        conjuncts=conjuncts,
+    )
+
+
+def _row_in_block(tile: SoftmaxTile) -> Integer:
+    return name("thread") // tile.row_threads
+
+
+def _column(tile: SoftmaxTile, number: int) -> Integer:
+    return name("thread") % tile.row_threads * tile.vector + number * tile.step
 
 
 def theorem(case: SoftmaxCase) -> str:
@@ -152,7 +178,7 @@ def _probabilities(case: SoftmaxCase) -> Iterator[Store]:
     step = name("step") * tile.capacity if case.form == "stream" else 0
     repeat = (columns + (tile.capacity - 1)) // tile.capacity if case.form == "stream" else 1
     for number in range(tile.repeats):
-        first = step + tile.column(name("thread"), number)
+        first = step + _column(tile, number)
         for start in range(0, tile.vector, piece):
             at = first + start
             yield Store(
@@ -174,29 +200,26 @@ def _log_sum_exp(case: SoftmaxCase) -> Iterator[Store]:
         here * 4,
         (computed(32, "log-sum-exp", _own_row(case)),),
         1,
-        (Less(here, name("rows")), Less(tile.copy(name("thread")), 1)),
+        (Less(here, name("rows")), Less(name("thread") % tile.row_threads, 1)),
         replace(writer, row=here, column=0, step=0),
     )
 
 
 def _writer(case: SoftmaxCase, column: Integer | None = None) -> Element:
-    """Who writes an element: the inverse of the tile's ownership."""
+    """Who writes an element: the inverse of row and column of a thread's vectors."""
     tile, row = case.tile, name("row")
     where = name("column") if column is None else column
-    inside = where % tile.capacity if case.form == "stream" and column is None else where
-    held: dict[str, Any] = inverse(tile.ownership, (row % tile.block_rows, inside))
     return Element(
         row=0,
         column=0,
         block=row // tile.block_rows,
-        thread=held["lane"] + 32 * held["warp"],
+        thread=row % tile.block_rows * tile.row_threads + where // tile.vector % tile.row_threads,
         step=where // tile.capacity if case.form == "stream" else 0,
     )
 
 
 def _row(tile: SoftmaxTile) -> Integer:
-    found: Integer = name("block") * tile.block_rows + tile.row(name("thread"))
-    return found
+    return name("block") * tile.block_rows + _row_in_block(tile)
 
 
 def _own_row(case: SoftmaxCase) -> Source:
