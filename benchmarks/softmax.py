@@ -207,10 +207,10 @@ class Bench:
         pieces = (each.reshape(-1).split(1 << 26) for each in (found, expected))
         for part, wanted in zip(*pieces, strict=True):
             error = (part.float() - wanted.float()).abs() / (wanted.float() + 1e-6)
-            worst = max(worst, float(error.max()))
-            if not worst < limit:
-                self.wrong.append(f"{what}: {worst}")
-                raise AssertionError(f"{what}: {worst}")
+            worst = max(worst, float(error.nan_to_num(math.inf).max()))
+        if not worst < limit:
+            # The run goes on, and says so at its end.
+            self.wrong.append(f"{what}: {worst}")
 
     def peer(self, run: Any, columns: int) -> float:
         pairs = self.pairs(columns)
