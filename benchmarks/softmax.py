@@ -17,7 +17,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -54,52 +54,6 @@ def request(dtype: str, columns: int, *, out: bool = True, lse: bool = False) ->
         lse=lse,
         start_alignment=16,
     )
-
-
-def compared_kernels(dtype: str, columns: int) -> Iterator[tuple[str, Any]]:
-    """The kernels of the comparison: streaming, full-row registers, three passes."""
-    from tylo.codegen.softmax.choose import chosen
-    from tylo.codegen.softmax.kernel import SoftmaxKernel
-    from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
-
-    asked = request(dtype, columns)
-
-    def of(label: str, form: Any, tile: SoftmaxTile, **more: Any) -> tuple[str, Any]:
-        return label, chosen(SoftmaxKernel(tile, dtype, dtype, form, **more), asked, label)
-
-    yield of("streaming, warp a row", "stream", SoftmaxTile(4, 32, 1, 1, 4))
-    yield of("streaming, block a row", "stream", SoftmaxTile(4, 32, 32, 1))
-    yield of("three passes, warp a row", "three_pass", SoftmaxTile(1, 32, 1, 1, 4))
-
-
-def branching(source: str) -> str:
-    """A streaming kernel with branches and a full-precision exponential in its element operations.
-
-    What the skeleton calls has the same names and parameters; only the bodies differ.
-    """
-    replaced = {
-        "softmax_update": """    for (unsigned value = 0; value < values; ++value) {
-        if (scores[value] > maximum[0]) {
-            sum[0] = sum[0] * expf(maximum[0] - scores[value]) + 1.0f;
-            maximum[0] = scores[value];
-        } else if (scores[value] > -lane_infinity()) {
-            sum[0] += expf(scores[value] - maximum[0]);
-        }
-    }
-""",
-        "softmax_probabilities": """    for (unsigned value = 0; value < values; ++value) {
-        if (scores[value] > -lane_infinity()) {
-            probabilities[value] = expf(scores[value] - maximum[0]) / sum[0];
-        } else {
-            probabilities[value] = 0.0f;
-        }
-    }
-""",
-    }
-    for name, body in replaced.items():
-        start = source.index("{\n", source.index(f"void {name}(")) + 2
-        source = source[:start] + body + source[source.index("}\n", start) :]
-    return source
 
 
 class Timer:
@@ -383,13 +337,15 @@ def run_log_sum_exp(bench: Bench, widths: Sequence[int], results: dict[str, Any]
 def run_compared(bench: Bench, results: dict[str, Any]) -> None:
     from dataclasses import replace
 
+    from softmax_compared import Text, branching, compared_kernels
+
     from tylo.codegen.softmax import choose
 
     for columns in STREAMED:
         found = {
             "full rows in registers": bench.own(choose(request(bench.dtype, columns)), columns)
         }
-        for label, choice in compared_kernels(bench.dtype, columns):
+        for label, choice in compared_kernels(request(bench.dtype, columns)):
             found[label] = bench.own(choice, columns)
             if choice.kernel.form == "stream":
                 text = Text(branching(choice.kernel.source()), choice.kernel.entry)
@@ -398,16 +354,6 @@ def run_compared(bench: Bench, results: dict[str, Any]) -> None:
                 )
         results["compared"][f"{bench.dtype} {columns}"] = found
         print(bench.dtype, columns, {key: round(value, 2) for key, value in found.items()})
-
-
-class Text:
-    """A kernel that is only text."""
-
-    def __init__(self, text: str, entry: str) -> None:
-        self.text, self.entry = text, entry
-
-    def source(self) -> str:
-        return self.text
 
 
 def _write(path: str, results: dict[str, Any]) -> None:

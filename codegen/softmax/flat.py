@@ -18,7 +18,8 @@ from tylo.codegen.lane_programs.cuda_reading import PRINTED, operator_functions
 from tylo.codegen.launch.choice import Parameter
 from tylo.codegen.printing import expression
 from tylo.codegen.softmax.elements import ELEMENTS, packed_text
-from tylo.codegen.softmax.memory import FORCED, constants, function, mask_row
+from tylo.codegen.softmax.masks import mask_row
+from tylo.codegen.softmax.memory import FORCED, constants, function
 from tylo.codegen.softmax.request import BYTES
 from tylo.codegen.softmax.signature import ENTRY, arguments, entry, parameters
 from tylo.codegen.softmax.statistics import in_lanes

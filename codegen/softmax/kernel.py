@@ -26,7 +26,7 @@ from typing import Literal
 from tylo.codegen.cuda_files import cuda_file
 from tylo.codegen.lane_programs.cuda_reading import operator_functions
 from tylo.codegen.launch.choice import Parameter
-from tylo.codegen.softmax import memory, statistics
+from tylo.codegen.softmax import masks, memory, statistics
 from tylo.codegen.softmax.elements import ELEMENTS, words_of
 from tylo.codegen.softmax.request import BYTES
 from tylo.codegen.softmax.signature import ENTRY, arguments, entry, parameters
@@ -143,7 +143,7 @@ class SoftmaxKernel:
                 memory.rows(self),
                 cuda_file("softmax", f"span_{'ragged' if self.ragged else 'exact'}.cuh"),
                 memory.ahead(self) if self.form == "ahead" else memory.load(self),
-                memory.mask(self),
+                masks.mask(self),
                 memory.unpack(self),
                 memory.store(self),
                 statistics.functions(self),

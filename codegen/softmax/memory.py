@@ -1,4 +1,4 @@
-"""What a softmax kernel reads and writes, printed from its tile: rows, vectors, masks, results.
+"""What a softmax kernel reads and writes, printed from its tile: rows, vectors, results.
 
 Every index below is a term of the tile's ownership, evaluated for one register and printed.
 """
@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 
 from tylo.codegen.printing import expression
 from tylo.codegen.softmax.elements import (
-    ELEMENTS,
     packed_text,
     pieces,
-    place,
     scores_text,
     words_of,
 )
@@ -64,7 +62,7 @@ def load(kernel: SoftmaxKernel) -> str:
     """`load_span`: the words of a thread's vectors, and of its single column."""
     tile, count = kernel.tile, words_of(kernel.dtype, kernel.tile.vector)
     lines = []
-    for repeat, offset in _offsets(kernel):
+    for repeat, offset in offsets(kernel):
         words = ", ".join(f"words[{repeat * count + word}]" for word in range(count))
         lines.append(
             f"load_{tile.vector * BYTES[kernel.dtype]}(at + {offset}, {offset} < left, "
@@ -74,7 +72,7 @@ def load(kernel: SoftmaxKernel) -> str:
     return function(
         "load_span",
         "const Span& span, unsigned thread, unsigned rank, unsigned (&words)[word_registers]",
-        [*_first(kernel), "const Element* const at = span.x + first;", *lines],
+        [*first_column(kernel), "const Element* const at = span.x + first;", *lines],
     )
 
 
@@ -84,7 +82,7 @@ def ahead(kernel: SoftmaxKernel) -> str:
     size = tile.vector * BYTES[kernel.dtype]
     own = f"asked + ({expression(_THREAD * size)})"
     asked, taken = [], ["uint4 each;"]
-    for repeat, offset in _offsets(kernel):
+    for repeat, offset in offsets(kernel):
         slot = f"own + {repeat * tile.threads * size}u"
         asked.append(f"if ({offset} < left) copy_16({slot}, at + {offset});")
         taken.append("each = make_uint4(masked_word, masked_word, masked_word, masked_word);")
@@ -97,7 +95,7 @@ def ahead(kernel: SoftmaxKernel) -> str:
             "ask_span",
             where + "unsigned char* asked",
             [
-                *_first(kernel),
+                *first_column(kernel),
                 "const Element* const at = span.x + first;",
                 f"unsigned char* const own = {own};",
                 *asked,
@@ -108,7 +106,7 @@ def ahead(kernel: SoftmaxKernel) -> str:
             "take_span",
             where + "const unsigned char* asked,\n    unsigned (&words)[word_registers]",
             [
-                *_first(kernel),
+                *first_column(kernel),
                 f"const unsigned char* const own = {own};",
                 *taken,
                 *_load_edge(kernel),
@@ -143,40 +141,6 @@ def unpack(kernel: SoftmaxKernel) -> str:
     )
 
 
-def mask(kernel: SoftmaxKernel) -> str:
-    """`mask_words`: what is not kept becomes -inf, whatever it holds."""
-    parameters = (
-        "const Arguments& given, const Span& span, unsigned long long row, unsigned thread, "
-        "unsigned rank,\n    unsigned (&words)[word_registers]"
-    )
-    if kernel.mask_modes is None:
-        return function("mask_words", parameters, [])
-    tile = kernel.tile
-    head = " + span.head" if kernel.ragged else ""
-    lines = [
-        *mask_row(kernel.mask_modes, "row < given.rows ? row : 0"),
-        f"const unsigned char* const flags = given.mask + mask_at"
-        f"{' + span.head * given.mask_column_stride' if head else ''};",
-        *_first(kernel),
-    ]
-    single = list(_flags_one_by_one(kernel))
-    if tile.vector >= 4:
-        aligned = f"(reinterpret_cast<unsigned long long>(flags) % {tile.vector}u) == 0"
-        lines.append(f"if (given.mask_column_stride == 1 && {aligned}) {{")
-        lines += [f"    {line}" for line in _flags_by_vector(kernel)]
-        lines += ["} else {", *(f"    {line}" for line in single), "}"]
-    else:
-        lines += single
-    if kernel.ragged:
-        lines += [
-            "const unsigned char* const edge_flag =",
-            "    given.mask + mask_at + span.edge_column * given.mask_column_stride;",
-            f"if (!load_flag(edge_flag, span.edge{_in_first(kernel)})) "
-            f"words[{kernel.words - 1}] = masked_word;",
-        ]
-    return function("mask_words", parameters, lines)
-
-
 def store(kernel: SoftmaxKernel) -> str:
     """`store_span`: a chunk's values rounded, vector by vector, or one by one if they must."""
     parameters = (
@@ -188,12 +152,12 @@ def store(kernel: SoftmaxKernel) -> str:
     if kernel.out_dtype is not None:
         size = BYTES[kernel.out_dtype]
         vectors = list(_vector_stores(kernel, kernel.out_dtype))
-        lines = [*_first(kernel), "Result* const at = span.out + first;"]
+        lines = [*first_column(kernel), "Result* const at = span.out + first;"]
         if kernel.ragged:
             (word,) = packed_text(kernel.out_dtype, ["weight"])
             edge = [
                 f"store_{size}(span.out - span.head + span.edge_column, "
-                f"span.edge{_in_first(kernel)}, {word});"
+                f"span.edge{in_first(kernel)}, {word});"
             ]
             single = _single_stores(kernel, kernel.out_dtype)
             lines += [
@@ -238,11 +202,11 @@ def _load_edge(kernel: SoftmaxKernel) -> list[str]:
         return []
     return [
         f"load_{BYTES[kernel.dtype]}(span.x - span.head + span.edge_column, "
-        f"span.edge{_in_first(kernel)}, masked_word, words[{kernel.words - 1}]);"
+        f"span.edge{in_first(kernel)}, masked_word, words[{kernel.words - 1}]);"
     ]
 
 
-def _offsets(kernel: SoftmaxKernel, *, chunked: bool = False) -> Iterator[tuple[int, str]]:
+def offsets(kernel: SoftmaxKernel, *, chunked: bool = False) -> Iterator[tuple[int, str]]:
     """Each vector, of all or of a chunk, and how far its first column is from the thread's first.
 
     That is a constant: a repeat is a digit of its own in the ownership.
@@ -254,7 +218,7 @@ def _offsets(kernel: SoftmaxKernel, *, chunked: bool = False) -> Iterator[tuple[
         yield repeat, f"{apart}u{before}"
 
 
-def _first(kernel: SoftmaxKernel) -> list[str]:
+def first_column(kernel: SoftmaxKernel) -> list[str]:
     """The thread's first column in the body, and `left`, how many there are from there on."""
     step = "span.first + " if kernel.form in ("stream", "three_pass") else ""
     return [
@@ -263,58 +227,13 @@ def _first(kernel: SoftmaxKernel) -> list[str]:
     ]
 
 
-def _in_first(kernel: SoftmaxKernel) -> str:
+def in_first(kernel: SoftmaxKernel) -> str:
     return " && span.first == 0" if kernel.form in ("stream", "three_pass") else ""
-
-
-def mask_row(modes: int, row: str) -> list[str]:
-    """`mask_at`, the offset of a row's mask: its digits in the modes, the innermost first."""
-    lines = [f"unsigned long long rest = {row}, mask_at = 0;"]
-    for mode in range(modes):
-        last = mode == modes - 1
-        digit = "rest" if last else f"rest % given.mask_extent_{mode}"
-        lines.append(f"mask_at += ({digit}) * given.mask_stride_{mode};")
-        if not last:
-            lines.append(f"rest /= given.mask_extent_{mode};")
-    return lines
-
-
-def _flags_one_by_one(kernel: SoftmaxKernel) -> Iterator[str]:
-    for repeat, offset in _offsets(kernel):
-        for value in range(kernel.tile.vector):
-            flag = (
-                f"load_flag(flags + (first + {offset} + {value}u) * given.mask_column_stride, "
-                f"{offset} < left)"
-            )
-            yield _masked(kernel, repeat, value, f"!{flag}")
-
-
-def _flags_by_vector(kernel: SoftmaxKernel) -> Iterator[str]:
-    vector = kernel.tile.vector
-    names = [f"kept_{word}" for word in range(vector // 4)]
-    yield f"unsigned {', '.join(names)};"
-    for repeat, offset in _offsets(kernel):
-        yield (
-            f"load_{vector}(flags + first + {offset}, {offset} < left, 0x01010101u, "
-            f"{', '.join(names)});"
-        )
-        for value in range(vector):
-            byte = 0xFF << value % 4 * 8
-            yield _masked(kernel, repeat, value, f"(kept_{value // 4} & {byte:#x}u) == 0")
-
-
-def _masked(kernel: SoftmaxKernel, repeat: int, value: int, dropped: str) -> str:
-    word, half = place(kernel.dtype, kernel.tile.vector, repeat, value)
-    if BYTES[kernel.dtype] == 4:
-        return f"if ({dropped}) words[{word}] = masked_word;"
-    kept, infinity = ((0xFFFF0000, 0xFFFF), (0xFFFF, 0xFFFF0000))[half]
-    masked = ELEMENTS[kernel.dtype].masked & infinity
-    return f"if ({dropped}) words[{word}] = (words[{word}] & {kept:#010x}u) | {masked:#010x}u;"
 
 
 def _vector_stores(kernel: SoftmaxKernel, dtype: str) -> Iterator[str]:
     vector = kernel.tile.vector
-    for repeat, offset in _offsets(kernel, chunked=True):
+    for repeat, offset in offsets(kernel, chunked=True):
         for first, size in pieces(dtype, vector):
             held = [f"weights[{repeat * vector + first + each}]" for each in range(size)]
             where = f"at + {offset}" + (f" + {first}u" if first else "")
@@ -326,7 +245,7 @@ def _vector_stores(kernel: SoftmaxKernel, dtype: str) -> Iterator[str]:
 
 def _single_stores(kernel: SoftmaxKernel, dtype: str) -> Iterator[str]:
     vector = kernel.tile.vector
-    for repeat, offset in _offsets(kernel, chunked=True):
+    for repeat, offset in offsets(kernel, chunked=True):
         for value in range(vector):
             (word,) = packed_text(dtype, [f"weights[{repeat * vector + value}]"])
             yield (f"store_{BYTES[dtype]}(at + {offset} + {value}u, {offset} < left, {word});")

@@ -1,0 +1,96 @@
+"""Masks of a softmax kernel: what is not kept becomes -inf before anything is computed of it.
+
+A mask is bytes, 1 = keep, whose row and column strides may broadcast. Where its columns lie side
+by side and begin where a vector of them may be read, its flags are one load; else one load each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tylo.codegen.softmax.elements import ELEMENTS, place
+from tylo.codegen.softmax.memory import first_column, function, in_first, offsets
+from tylo.codegen.softmax.request import BYTES
+
+if TYPE_CHECKING:
+    from tylo.codegen.softmax.kernel import SoftmaxKernel
+
+
+def mask(kernel: SoftmaxKernel) -> str:
+    """`mask_words`: what is not kept becomes -inf, whatever it holds."""
+    parameters = (
+        "const Arguments& given, const Span& span, unsigned long long row, unsigned thread, "
+        "unsigned rank,\n    unsigned (&words)[word_registers]"
+    )
+    if kernel.mask_modes is None:
+        return function("mask_words", parameters, [])
+    tile = kernel.tile
+    head = " + span.head" if kernel.ragged else ""
+    lines = [
+        *mask_row(kernel.mask_modes, "row < given.rows ? row : 0"),
+        f"const unsigned char* const flags = given.mask + mask_at"
+        f"{' + span.head * given.mask_column_stride' if head else ''};",
+        *first_column(kernel),
+    ]
+    single = list(_flags_one_by_one(kernel))
+    if tile.vector >= 4:
+        aligned = f"(reinterpret_cast<unsigned long long>(flags) % {tile.vector}u) == 0"
+        lines.append(f"if (given.mask_column_stride == 1 && {aligned}) {{")
+        lines += [f"    {line}" for line in _flags_by_vector(kernel)]
+        lines += ["} else {", *(f"    {line}" for line in single), "}"]
+    else:
+        lines += single
+    if kernel.ragged:
+        lines += [
+            "const unsigned char* const edge_flag =",
+            "    given.mask + mask_at + span.edge_column * given.mask_column_stride;",
+            f"if (!load_flag(edge_flag, span.edge{in_first(kernel)})) "
+            f"words[{kernel.words - 1}] = masked_word;",
+        ]
+    return function("mask_words", parameters, lines)
+
+
+def mask_row(modes: int, row: str) -> list[str]:
+    """`mask_at`, the offset of a row's mask: its digits in the modes, the innermost first."""
+    lines = [f"unsigned long long rest = {row}, mask_at = 0;"]
+    for mode in range(modes):
+        last = mode == modes - 1
+        digit = "rest" if last else f"rest % given.mask_extent_{mode}"
+        lines.append(f"mask_at += ({digit}) * given.mask_stride_{mode};")
+        if not last:
+            lines.append(f"rest /= given.mask_extent_{mode};")
+    return lines
+
+
+def _flags_one_by_one(kernel: SoftmaxKernel) -> Iterator[str]:
+    for repeat, offset in offsets(kernel):
+        for value in range(kernel.tile.vector):
+            flag = (
+                f"load_flag(flags + (first + {offset} + {value}u) * given.mask_column_stride, "
+                f"{offset} < left)"
+            )
+            yield _masked(kernel, repeat, value, f"!{flag}")
+
+
+def _flags_by_vector(kernel: SoftmaxKernel) -> Iterator[str]:
+    vector = kernel.tile.vector
+    names = [f"kept_{word}" for word in range(vector // 4)]
+    yield f"unsigned {', '.join(names)};"
+    for repeat, offset in offsets(kernel):
+        yield (
+            f"load_{vector}(flags + first + {offset}, {offset} < left, 0x01010101u, "
+            f"{', '.join(names)});"
+        )
+        for value in range(vector):
+            byte = 0xFF << value % 4 * 8
+            yield _masked(kernel, repeat, value, f"(kept_{value // 4} & {byte:#x}u) == 0")
+
+
+def _masked(kernel: SoftmaxKernel, repeat: int, value: int, dropped: str) -> str:
+    word, half = place(kernel.dtype, kernel.tile.vector, repeat, value)
+    if BYTES[kernel.dtype] == 4:
+        return f"if ({dropped}) words[{word}] = masked_word;"
+    kept, infinity = ((0xFFFF0000, 0xFFFF), (0xFFFF, 0xFFFF0000))[half]
+    masked = ELEMENTS[kernel.dtype].masked & infinity
+    return f"if ({dropped}) words[{word}] = (words[{word}] & {kept:#010x}u) | {masked:#010x}u;"
