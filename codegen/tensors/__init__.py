@@ -44,9 +44,9 @@ def view(value: Any, stream: int, *, name: str, device: int | None = None) -> Te
     torch = torch_of(value)
     if torch is not None:
         return from_torch(torch, value, stream, name=name, device=device)
-    if hasattr(value, "__dlpack_device__") and hasattr(value, "__dlpack__"):
+    if _speaks(value, name, "__dlpack_device__", "__dlpack__"):
         return from_dlpack(value, stream, name=name, device=device)
-    if hasattr(value, "__cuda_array_interface__"):
+    if _speaks(value, name, "__cuda_array_interface__"):
         return from_cuda_array(
             value,
             stream,
@@ -60,6 +60,17 @@ def view(value: Any, stream: int, *, name: str, device: int | None = None) -> Te
         "__cuda_array_interface__",
         hint="pass a tensor of torch, CuPy, JAX, Numba or another library that does",
     )
+
+
+def _speaks(value: Any, name: str, *attributes: str) -> bool:
+    try:
+        return all(hasattr(value, each) for each in attributes)
+    except Exception as error:  # an attribute may be a property, which may raise anything
+        raise LaunchError(
+            f"{name} is a {type(value).__name__} that does not answer for "
+            f"{' and '.join(attributes)} ({type(error).__name__}: {error})",
+            hint="pass a tensor that its library can export",
+        ) from error
 
 
 def stream_of(stream: Any, value: Any) -> int:

@@ -20,11 +20,13 @@ Source: Numba documentation, "CUDA Array Interface (Version 3)".
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from operator import index
 from typing import Any
 
 from tylo.codegen.tensors.dlpack import require_same_device
-from tylo.codegen.tensors.tensor import ITEM_BITS, Tensor, compact_strides
+from tylo.codegen.tensors.tensor import ITEM_BITS, Tensor, addressable, compact_strides
 from tylo.layouts.errors import LaunchError
 
 _VERSIONS = (2, 3)
@@ -47,15 +49,20 @@ def from_cuda_array(
     """
     try:
         interface = dict(value.__cuda_array_interface__)
-        shape = tuple(int(size) for size in interface["shape"])
+        shape = tuple(map(index, interface["shape"]))
         typestr = str(interface["typestr"])
         address, read_only = interface["data"]
+        address = index(address)
         version = int(interface["version"])
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        given = interface.get("strides")
+        byte_strides = None if given is None else tuple(map(index, given))
+        producer = interface.get("stream")
+        producer = None if producer is None else index(producer)
+    except Exception as error:  # whatever a property of another library raises
         raise LaunchError(
             f"the __cuda_array_interface__ of {name} is incomplete "
             f"({type(error).__name__}: {error})",
-            hint="it needs shape, typestr, data and version",
+            hint="it needs shape, typestr, data and version, all of them whole numbers but typestr",
         ) from error
     if version not in _VERSIONS:
         raise LaunchError(
@@ -68,27 +75,28 @@ def from_cuda_array(
             hint="pass the data alone, and a Boolean mask as an argument",
         )
     dtype = _dtype(typestr, name)
-    strides = _strides(interface.get("strides"), shape, ITEM_BITS[dtype] // 8, name)
-    empty = 0 in shape
-    ordinal = (device or 0) if empty else device_of(int(address))
-    require_same_device(ordinal, device, name)
-    producer = interface.get("stream")
-    if producer == 0:
+    strides = _strides(byte_strides, shape, ITEM_BITS[dtype] // 8, name)
+    seen = Tensor(address, shape, strides, dtype, device or 0, bool(read_only), value)
+    if not addressable(seen, name).empty:
+        seen = replace(seen, device=device_of(address))
+    require_same_device(seen.device, device, name)
+    if producer is not None and producer <= 0:
         raise LaunchError(
-            f"{name} names stream 0 in its __cuda_array_interface__, which the interface forbids",
+            f"{name} names stream {producer} in its __cuda_array_interface__, which the interface "
+            "forbids",
             hint="its library must say 1 for the legacy default stream, 2 for the per-thread one",
         )
-    if producer is not None and not empty:
-        first = 0 if producer == _LEGACY_STREAM else int(producer)
+    if producer is not None and not seen.empty:
+        first = 0 if producer == _LEGACY_STREAM else producer
         if first != stream:
-            order(ordinal, first, stream)
-    return Tensor(int(address), shape, strides, dtype, ordinal, bool(read_only), value)
+            order(seen.device, first, stream)
+    return seen
 
 
 def _dtype(typestr: str, name: str) -> str:
     order, kind, size = typestr[:1], typestr[1:2], typestr[2:]
     dtype = _KINDS.get(kind, "")
-    if dtype != "bool" and size.isdigit():
+    if dtype != "bool" and size.isdecimal() and size.isascii():
         dtype += str(8 * int(size))
     if order not in "<|" or dtype not in ITEM_BITS:
         raise LaunchError(
@@ -100,7 +108,7 @@ def _dtype(typestr: str, name: str) -> str:
 
 
 def _strides(
-    given: tuple[int, ...] | None, shape: tuple[int, ...], itemsize: int, name: str
+    given: Sequence[int] | None, shape: tuple[int, ...], itemsize: int, name: str
 ) -> tuple[int, ...]:
     if given is None:
         return compact_strides(shape)
@@ -111,4 +119,4 @@ def _strides(
             f"{itemsize} bytes",
             hint="strides must be one per dimension and whole elements",
         )
-    return tuple(int(stride) // itemsize for stride in given)
+    return tuple(stride // itemsize for stride in given)

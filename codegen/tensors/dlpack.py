@@ -20,7 +20,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from tylo.codegen.tensors.tensor import Tensor, compact_strides
+from tylo.codegen.tensors.tensor import Tensor, addressable, compact_strides
 from tylo.layouts.errors import LaunchError
 
 CUDA, CUDA_MANAGED = 2, 13
@@ -96,7 +96,7 @@ def from_dlpack(value: Any, stream: int, *, name: str, device: int | None = None
     `stream` is a CUDA stream handle, 0 for the legacy default stream. With `device` the value must
     lie on that device, which is asked before anything is exported. `name` is what errors call it.
     """
-    kind, ordinal = (int(part) for part in value.__dlpack_device__())
+    kind, ordinal = _device(value, name)
     require_on_device(kind, ordinal, name=name, value=value, device=device)
     capsule = _exported(value, stream or _LEGACY_STREAM, name)
     owner, tensor, flags = _taken(capsule, name)
@@ -114,9 +114,15 @@ def from_dlpack(value: Any, stream: int, *, name: str, device: int | None = None
             hint="convert it to float32, bfloat16 or float16, a mask to Boolean",
         )
     rank = tensor.ndim
+    if rank < 0 or (rank and not tensor.shape):
+        raise LaunchError(
+            f"{name} was exported with {rank} dimensions and "
+            f"{'a' if tensor.shape else 'no'} list of sizes",
+            hint="its library must export one size for each dimension",
+        )
     shape = tuple(tensor.shape[:rank]) if rank else ()
     strides = tuple(tensor.strides[:rank]) if rank and tensor.strides else compact_strides(shape)
-    return Tensor(
+    seen = Tensor(
         address=(tensor.data or 0) + tensor.byte_offset,
         shape=shape,
         strides=strides,
@@ -125,6 +131,7 @@ def from_dlpack(value: Any, stream: int, *, name: str, device: int | None = None
         read_only=bool(flags & _READ_ONLY),
         owner=owner,
     )
+    return addressable(seen, name)
 
 
 def require_on_device(
@@ -148,6 +155,18 @@ def require_same_device(ordinal: int, device: int | None, name: str) -> None:
         )
 
 
+def _device(value: Any, name: str) -> tuple[int, int]:
+    try:
+        kind, ordinal = (int(part) for part in value.__dlpack_device__())
+    except Exception as error:
+        raise LaunchError(
+            f"{name}, a {_described(value)}, does not say on which device it lies "
+            f"({type(error).__name__}: {error})",
+            hint="its __dlpack_device__ must return a kind and a number",
+        ) from error
+    return kind, ordinal
+
+
 def _exported(value: Any, stream: int, name: str) -> Any:
     try:
         try:
@@ -155,7 +174,7 @@ def _exported(value: Any, stream: int, name: str) -> Any:
         except TypeError:
             # A producer from before DLPack 1.0 has no `max_version`.
             return value.__dlpack__(stream=stream)
-    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+    except Exception as error:  # whatever a producer raises
         raise LaunchError(
             f"{name} was not exported by {_described(value)}: {type(error).__name__}: {error}",
             hint="pass a plain tensor, without gradients, that its library exports by DLPack",

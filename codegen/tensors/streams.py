@@ -33,7 +33,16 @@ _LARGEST = 2**64 - 1
 
 def stream_handle(stream: Any) -> int:
     """The handle of `stream`; 0 for the legacy default stream."""
-    handle = _handle(stream)
+    try:
+        handle = _handle(stream)
+    except LaunchError:
+        raise
+    except Exception as error:  # whatever a stream object of another library raises
+        raise LaunchError(
+            f"the stream, a {type(stream).__name__}, does not give its handle "
+            f"({type(error).__name__}: {error})",
+            hint="pass a handle as an integer, or a stream of cuda.core, torch, CuPy or Numba",
+        ) from error
     if not 0 <= handle <= _LARGEST:
         raise LaunchError(
             f"stream {handle} is no CUDA stream handle",

@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tylo.layouts.errors import LaunchError
+
 # Bits per element by name, for every type that a tensor of another library may have.
 ITEM_BITS = {
     "bool": 8,
@@ -61,15 +63,42 @@ class Tensor:
         return self.address + below * self.itemsize, self.address + (above + 1) * self.itemsize
 
 
+def addressable(tensor: Tensor, name: str) -> Tensor:
+    """The tensor itself, where all its elements have addresses; LaunchError where they cannot.
+
+    An export may hold any numbers, and a launch would cut them off at 64 bits.
+
+    >>> addressable(Tensor(0, (2, 3), (3, 1), "f32", device=0), "x")
+    Traceback (most recent call last):
+    tylo.layouts.errors.LaunchError: x has the shape (2, 3) and strides (3, 1) at 0x0: bytes from \
+0x0 to 0x18 are none of a device; pass a tensor whose memory is still there
+    """
+    if any(size < 0 for size in tensor.shape):
+        raise LaunchError(
+            f"{name} has the shape {tensor.shape}",
+            hint="sizes are not negative: its library exported something else",
+        )
+    least, end = tensor.extent
+    if not tensor.empty and not 0 < least < end <= 1 << 64:
+        raise LaunchError(
+            f"{name} has the shape {tensor.shape} and strides {tensor.strides} at "
+            f"{tensor.address:#x}: bytes from {least:#x} to {end:#x} are none of a device",
+            hint="pass a tensor whose memory is still there",
+        )
+    return tensor
+
+
 def compact_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     """The strides of elements in row-major order without gaps, counted in elements.
 
-    >>> compact_strides((2, 3, 4)), compact_strides(())
-    ((12, 4, 1), ())
+    A size of zero counts as one, as in torch and numpy: the order of dimensions still shows.
+
+    >>> compact_strides((2, 3, 4)), compact_strides((4, 0, 3)), compact_strides(())
+    ((12, 4, 1), (3, 3, 1), ())
     """
     strides = []
     step = 1
     for size in reversed(shape):
         strides.append(step)
-        step *= size
+        step *= max(size, 1)
     return tuple(reversed(strides))

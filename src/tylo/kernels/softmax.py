@@ -19,6 +19,7 @@ first; nothing is copied silently
 from __future__ import annotations
 
 import threading
+from operator import index
 from typing import Any
 
 from tylo.codegen.launch.choice import Choice
@@ -36,6 +37,8 @@ _PLANS_KEPT = 1024
 _plans: dict[tuple[Any, ...], Plan] = {}
 _lock = threading.Lock()
 _NOTHING = (None, None)
+# Of what is not there yet: beyond every address.
+_NOWHERE = 1 << 65
 Viewed = tuple[Tensor, Tensor | None, Tensor | None, Tensor | None]
 
 
@@ -60,14 +63,9 @@ def softmax(
 
     Raises LaunchError, before anything runs, for whatever a kernel could not do right.
     """
-    given = out if isinstance(out, tuple) else (out, None)
-    if len(given) != 2 or (given[1] is not None and not return_lse):
-        raise LaunchError(
-            f"out is a tuple of {len(given)}, return_lse is {return_lse}",
-            hint="pass one tensor, or with return_lse a pair: probabilities and log-sum-exp",
-        )
-    found, lse = _run(x, axis, mask, given, (True, bool(return_lse)), stream)
-    return (found, lse) if return_lse else found
+    given, both = _outputs(out, return_lse)
+    found, lse = _run(x, axis, mask, given, (True, both), stream)
+    return (found, lse) if both else found
 
 
 def log_sum_exp(
@@ -88,15 +86,47 @@ def softmax_choice(
 
     Nothing is launched or compiled. Without `out` an output as `softmax` allocates it is assumed.
     """
-    given = out if isinstance(out, tuple) else (out, None)
+    given, both = _outputs(out, return_lse)
     tensors = _viewed(x, mask, given, stream_of(None, x))
-    plan = plan_for(axis, (True, bool(return_lse)), *tensors)
+    plan = plan_for(_whole(axis), (True, both), *tensors)
     if plan.choice is None:
         raise LaunchError(
             f"softmax of shape {tensors[0].shape} along axis {axis} launches no kernel",
             hint="there is nothing to compute: no rows, or no columns",
         )
+    if given != _NOTHING:
+        require_apart(plan, [_NOWHERE if each is None else each.address for each in tensors])
     return plan.choice
+
+
+def _outputs(out: Any, return_lse: Any) -> tuple[tuple[Any, Any], bool]:
+    """The two outputs as passed, and whether log-sum-exp is wanted."""
+    if not isinstance(return_lse, int) or return_lse not in (0, 1):
+        raise LaunchError(
+            f"return_lse is a {type(return_lse).__name__}: {return_lse!r}",
+            hint="pass True or False",
+        )
+    given = out if isinstance(out, tuple) else (out, None)
+    if len(given) != 2 or (given[1] is not None and not return_lse):
+        raise LaunchError(
+            f"out is a tuple of {len(given)}, return_lse is {return_lse}",
+            hint="pass one tensor, or with return_lse a pair: probabilities and log-sum-exp",
+        )
+    return given, bool(return_lse)
+
+
+def _whole(axis: Any) -> int:
+    """The axis as an integer; nothing else may be asked for in the table of plans."""
+    if type(axis) is int:
+        return axis
+    try:
+        if isinstance(axis, bool):
+            raise TypeError("a truth value")
+        return index(axis)
+    except TypeError:
+        raise LaunchError(
+            f"axis {axis!r} is none: it is a {type(axis).__name__}", hint="pass an integer"
+        ) from None
 
 
 def _run(
@@ -107,7 +137,7 @@ def _run(
     wanted: tuple[bool, bool],
     stream: Any,
 ) -> tuple[Any, Any]:
-    handle = stream_of(stream, x)
+    axis, handle = _whole(axis), stream_of(stream, x)
     out, lse = given
     values = (x, mask, out, lse)
     described = torch_description(values, stream, handle)
