@@ -48,8 +48,8 @@ from tylo.proofs.ptx.integers import integer_script
 from tylo.proofs.ptx.parser import parse
 from tylo.proofs.ptx.parts import part_obligations
 from tylo.proofs.ptx.paths import walk
+from tylo.proofs.ptx.races import races
 from tylo.proofs.ptx.scene import Scene, build, parameters, special_registers
-from tylo.proofs.ptx.shared_memory import races
 from tylo.proofs.ptx.smtlib import script
 from tylo.proofs.ptx.surroundings import require_module, shared_variables
 from tylo.proofs.ptx.symbolic import Access, Machine, Record

@@ -35,14 +35,41 @@ def part_obligations(
         if part.conversion == COMPUTED:
             yield from origins(scene, "origin", access.guard, bits, part, loads)
             continue
-        for guard, value in _alternatives(scene, bits, access.guard):
-            if part.conversion == "move":
-                yield from _moved(scene, label, guard, value, part)
-            elif value.operator == "function" and value.attribute == part.conversion:
-                for inner, source in _alternatives(scene, value.operands[0], guard):
-                    yield from _moved(scene, label, inner, source, part)
-            else:
-                yield label, guard, _describe(value), str(part)
+        yield from _together(scene, _compared(scene, label, access.guard, bits, part))
+
+
+def _compared(
+    scene: Scene, label: str, access: Expression, bits: Expression, part: Part
+) -> Iterator[Compared]:
+    """One comparison for each place that the value may come from."""
+    for guard, value in _alternatives(scene, bits, access):
+        if part.conversion == "move":
+            yield from _moved(scene, label, guard, value, part)
+        elif value.operator == "function" and value.attribute == part.conversion:
+            for inner, source in _alternatives(scene, value.operands[0], guard):
+                yield from _moved(scene, label, inner, source, part)
+        else:
+            yield label, guard, _describe(value), str(part)
+
+
+def _together(scene: Scene, compared: Iterator[Compared]) -> Iterator[Compared]:
+    """The comparisons of addresses as one: they have most of what they say in common."""
+    domain, merged = scene.domain, None
+    for label, violation, found, wanted in compared:
+        if isinstance(found, str) or isinstance(wanted, str):
+            yield label, violation, found, wanted
+        elif merged is None:
+            merged = label, violation, found, wanted
+        else:
+            _, others, first, second = merged
+            merged = (
+                label,
+                domain.bit_or(others, violation, 1),
+                domain.select(others, first, found, 64),
+                domain.select(others, second, wanted, 64),
+            )
+    if merged is not None:
+        yield merged
 
 
 def _alternatives(

@@ -21,6 +21,7 @@ from tylo.proofs.ptx.symbolic import Access
 
 Compared = tuple[str, Expression, "Expression | str", "Expression | str"]
 _LANES = 5
+_TOGETHER = 16  # loads that one obligation speaks of
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ def origins(
     """For each load below a computed value: that the effect lets it flow in."""
     allowed = {source.buffer: source for source in part.sources}
     guards = _guards(scene, loads)
+    ranged: dict[str, list[tuple[Expression, Expression]]] = {}
     for leaf in _leaves(scene, value):
         address = leaf.load.operands[0]
         (sample,) = evaluate([address], scene.point(0, 0))
@@ -54,7 +56,20 @@ def origins(
         source = allowed[found]
         if source.first is not None and source.end is not None:
             taken = scene.domain.bit_and(guards.get(id(address), leaf.condition), leaf.condition, 1)
-            yield from _inside(scene, label, leaf, taken, source)
+            ranged.setdefault(found, []).append((_outside(scene, leaf, taken, source), address))
+    for found, outside in ranged.items():
+        source = allowed[found]
+        assert source.first is not None
+        assert source.end is not None
+        wanted = f"{found} from byte {show(source.first)} to {show(source.end)}"
+        # Many at once: what they have in common is asked once.
+        distinct = list(dict.fromkeys(outside))
+        for start in range(0, len(distinct), _TOGETHER):
+            several = distinct[start : start + _TOGETHER]
+            anything = scene.domain.constant(0, 1)
+            for violation, _ in several:
+                anything = scene.domain.bit_or(anything, violation, 1)
+            yield label, anything, several[0][1], wanted
 
 
 def _guards(scene: Scene, loads: Sequence[Access]) -> dict[int, Expression]:
@@ -70,10 +85,8 @@ def _guards(scene: Scene, loads: Sequence[Access]) -> dict[int, Expression]:
     return found
 
 
-def _inside(
-    scene: Scene, label: str, leaf: Leaf, taken: Expression, source: Source
-) -> Iterator[Compared]:
-    """The load lies in the range that the storing thread may use."""
+def _outside(scene: Scene, leaf: Leaf, taken: Expression, source: Source) -> Expression:
+    """Whether the load lies outside the range that the storing thread may use."""
     domain = scene.domain
     assert source.first is not None
     assert source.end is not None
@@ -86,8 +99,7 @@ def _inside(
     outside = domain.bit_or(
         domain.less(offset, first, 64, False), domain.less(end, last, 64, False), 1
     )
-    wanted = f"{source.buffer} from byte {show(source.first)} to {show(source.end)}"
-    yield label, domain.bit_and(taken, outside, 1), leaf.load.operands[0], wanted
+    return domain.bit_and(taken, outside, 1)
 
 
 def _leaves(scene: Scene, value: Expression) -> list[Leaf]:

@@ -40,7 +40,8 @@ class Scene:
     sizes: dict[str, Expression]
     bases: dict[str, Expression]
     assumed: dict[str, tuple[Expression, ...]]
-    # Variables made on the way, by their number; what carried values are made of; shared variables.
+    # Variables made on the way, those with a number one for each thread; what carried values are
+    # made of; shared variables.
     made: dict[str, Expression]
     sources: dict[str, tuple[Expression, ...]]
     shared: dict[str, tuple[Variable, Expression]]
@@ -121,7 +122,7 @@ class Scene:
         if self.thread.operator != "variable":
             return list(roots)
         for name in sorted(set().union(*(variables_of(root) for root in roots))):
-            if name in self.made:
+            if name in self.made and "." in name:
                 variable = self.made[name]
                 values[name] = self.private(name.split(".")[0], variable.width)
         for name, variable in values.items():

@@ -5,8 +5,6 @@ rise to these obligations:
 
 bounds, alignment
     Its bytes lie in the variable, and start at a multiple of their width.
-no race
-    In one interval no two threads touch a byte that one of them writes.
 written
     Each piece that a load reads was written, by a store that a known thread performed before. Which
     thread that is, is read off at a sample launch, as a table from the thread that loads, and then
@@ -17,11 +15,12 @@ not overwritten
 The value of the load is then the value of that store, in that thread. A barrier is passed by all
 threads ("converged"), is not predicated, and does not stand where two ways part that meet again.
 Shared memory inside a loop that is cut is refused: loops of a constant number of steps are walked.
+What must not meet what is the business of `races`; copies that land later that of `copies`, and
+what a warp loads and stores together that of `matrices`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -42,12 +41,15 @@ from tylo.proofs.ptx.shuffles import converged, elsewhere
 from tylo.proofs.ptx.tables import selected
 
 if TYPE_CHECKING:
-    from tylo.proofs.ptx.symbolic import Fact, Machine
+    from tylo.proofs.ptx.symbolic import Machine
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SharedAccess:
-    """A load or a store of `bits` at `offset` in a shared variable, between two barriers."""
+    """A load or a store of `bits` at `offset` in a shared variable, between two barriers.
+
+    A `collective` one is part of what a warp does together. A copy that lands later has a `group`.
+    """
 
     instruction: Instruction
     variable: Variable
@@ -56,8 +58,28 @@ class SharedAccess:
     value: Expression | None
     guard: Expression
     interval: int
+    position: int  # among all accesses
+    collective: bool = False
+    group: int | None = None
     # Offsets and guards of all threads at sample launches, once they were worked out.
     places: dict[int, list[list[int]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Landing:
+    """Where a copy is complete for the thread that asked for it: after so many accesses."""
+
+    copy: SharedAccess
+    position: int
+    interval: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An address of the shared space: the variable that it lies in, and the offset (32 bits)."""
+
+    variable: Variable
+    offset: Expression
 
 
 def barrier(machine: Machine, instruction: Instruction, form: Form) -> None:
@@ -69,7 +91,7 @@ def barrier(machine: Machine, instruction: Instruction, form: Form) -> None:
         raise instruction.error("a barrier where threads part", hint="not covered")
     if machine.looped:
         raise instruction.error("a barrier inside a loop of any number of steps")
-    converged(machine, instruction, _other(machine.scene), "thread of the block")
+    converged(machine, instruction, any_thread(machine.scene), "thread of the block")
     machine.interval += 1
 
 
@@ -79,30 +101,38 @@ def store(machine: Machine, instruction: Instruction, form: Form) -> None:
     value = machine.source(instruction, form, kind, operand)
     elements = value if isinstance(value, list) else [value]
     word = machine.domain.concatenate(elements, [form.width] * len(elements))
-    access = _place(machine, instruction, instruction.operands[0], word.width, word)
-    machine.record.shared.append(access)
+    place = placed(machine, instruction, instruction.operands[0])
+    guard = machine.taken(instruction)
+    inside(machine, instruction, place, word.width, guard)
+    record(machine, instruction, place, word.width, word, guard)
 
 
 def load(machine: Machine, instruction: Instruction, form: Form) -> None:
     """`ld.shared`: what earlier stores wrote there."""
     kind = form.opcode.operands[0]
     count = form.operand_count(kind)
-    access = _place(machine, instruction, instruction.operands[1], form.width * (count or 1), None)
+    bits, guard = form.width * (count or 1), machine.taken(instruction)
+    place = placed(machine, instruction, instruction.operands[1])
+    inside(machine, instruction, place, bits, guard)
+    access = record(machine, instruction, place, bits, None, guard)
     pieces = [
-        _read(machine, access, index * form.width // 8, form.width) for index in range(count or 1)
+        read(machine, access, index * form.width // 8, form.width) for index in range(count or 1)
     ]
-    machine.record.shared.append(access)
     machine.write(instruction, form, kind, instruction.operands[0], pieces if count else pieces[0])
 
 
-def _place(
-    machine: Machine,
-    instruction: Instruction,
-    operand: Operand,
-    bits: int,
-    value: Expression | None,
-) -> SharedAccess:
-    """Where an access lies, with the obligations on that."""
+def convert(machine: Machine, instruction: Instruction, form: Form) -> None:
+    """`cvta`: a generic address is one of the shared space moved by an amount that nobody knows."""
+    domain, scene = machine.domain, machine.scene
+    (target, into), (source, operand) = zip(form.opcode.operands, instruction.operands, strict=True)
+    address = machine.scalar(instruction, operand, form.operand_width(source), False)
+    window = scene.made.setdefault("window", domain.variable("window", 64))
+    moved = domain.subtract if instruction.mnemonic.startswith("cvta.to.") else domain.add
+    machine.write(instruction, form, target, into, moved(address, window, 64))
+
+
+def placed(machine: Machine, instruction: Instruction, operand: Operand) -> Place:
+    """What an address operand of the shared space means."""
     domain, scene = machine.domain, machine.scene
     if machine.looped:
         raise instruction.error("shared memory inside a loop of any number of steps")
@@ -124,34 +154,75 @@ def _place(
         raise instruction.error("an address in no shared variable")
     base = domain.extend(scene.shared_base(variable), 32, width, False)
     offset = domain.subtract(address, base, width)
-    guard = machine.taken(instruction)
-    size = scene.shared_size(variable)
-    if size < bits // 8:
-        raise instruction.error(f"{variable.name} has {size} bytes")
-    beyond = domain.less(domain.constant(size - bits // 8, width), offset, width, False)
-    within = f"within the {size} bytes of {variable.name}"
-    machine.fact("shared bounds", instruction, domain.bit_and(guard, beyond, 1), offset, within)
-    low = domain.bit_and(address, domain.constant(bits // 8 - 1, width), width)
-    misaligned = scene.differ(low, domain.constant(0, width))
-    aligned = f"a multiple of {bits // 8}"
-    violation = domain.bit_and(guard, misaligned, 1)
-    machine.fact("shared alignment", instruction, violation, offset, aligned)
-    offset = domain.extract(offset, 0, 32)
-    return SharedAccess(instruction, variable, offset, bits, value, guard, machine.interval)
+    if width == 64:
+        high = scene.differ(domain.extract(offset, 32, 32), domain.constant(0, 32))
+        violation = domain.bit_and(machine.taken(instruction), high, 1)
+        machine.fact("shared bounds", instruction, violation, offset, f"inside {variable.name}")
+    return Place(variable, domain.extract(offset, 0, 32))
 
 
-def _read(machine: Machine, access: SharedAccess, start: int, bits: int) -> Expression:
+def inside(
+    machine: Machine, instruction: Instruction, place: Place, bits: int, guard: Expression
+) -> None:
+    """The bytes at a place lie in its variable, and are aligned to their number."""
+    domain, scene = machine.domain, machine.scene
+    size, bytes_ = scene.shared_size(place.variable), bits // 8
+    if size < bytes_:
+        raise instruction.error(f"{place.variable.name} has {size} bytes")
+    beyond = domain.less(domain.constant(size - bytes_, 32), place.offset, 32, False)
+    within = f"within the {size} bytes of {place.variable.name}"
+    violation = domain.bit_and(guard, beyond, 1)
+    machine.fact("shared bounds", instruction, violation, place.offset, within)
+    address = domain.add(scene.shared_base(place.variable), place.offset, 32)
+    low = domain.bit_and(address, domain.constant(bytes_ - 1, 32), 32)
+    misaligned = domain.bit_and(guard, scene.differ(low, domain.constant(0, 32)), 1)
+    aligned = f"a multiple of {bytes_}"
+    machine.fact("shared alignment", instruction, misaligned, place.offset, aligned)
+
+
+def record(
+    machine: Machine,
+    instruction: Instruction,
+    place: Place,
+    bits: int,
+    value: Expression | None,
+    guard: Expression,
+    collective: bool = False,
+    group: int | None = None,
+) -> SharedAccess:
+    """Note an access for those that follow."""
+    access = SharedAccess(
+        *(instruction, place.variable, place.offset, bits, value, guard),
+        *(machine.interval, len(machine.record.shared), collective, group),
+    )
+    machine.record.shared.append(access)
+    return access
+
+
+def landing(machine: Machine, access: SharedAccess) -> Landing | None:
+    """Where an access is complete: a copy where it was waited for, all others at once."""
+    if access.group is None:
+        return Landing(access, access.position, access.interval)
+    return next((each for each in machine.record.landings if each.copy is access), None)
+
+
+def read(machine: Machine, access: SharedAccess, start: int, bits: int) -> Expression:
     """The value of one piece of a load."""
     domain, scene, instruction = machine.domain, machine.scene, access.instruction
     offset = domain.add(access.offset, domain.constant(start, 32), 32)
     earlier = [
         each
         for each in machine.record.shared
-        if each.value is not None and each.variable == access.variable
+        if each.value is not None
+        and each.variable == access.variable
+        and landing(machine, each) is not None
     ]
     writers = _writers(scene, access, offset, bits, earlier)
     if not writers:
-        raise instruction.error("a load of shared memory that nobody wrote")
+        raise instruction.error(
+            "a load of shared memory that nobody wrote",
+            hint="copies count as written once they were waited for",
+        )
     kinds = list(dict.fromkeys((number, piece) for number, piece, _ in writers.values()))
     value: Expression | None = None
     known = domain.constant(0, 1)
@@ -229,7 +300,7 @@ def _require_written(
     wide = domain.extend(thread, thread.width, 32, False)
     exists = domain.less(wide, domain.constant(scene.effect.threads, 32), 32, False)
     right = domain.bit_and(domain.bit_and(performed, exists, 1), domain.equal(there, offset, 32), 1)
-    if store.interval == access.interval:
+    if _landed(machine, store) == access.interval:
         right = domain.bit_and(right, domain.equal(thread, scene.thread, thread.width), 1)
     violation = domain.bit_and(here, scene.negate(right), 1)
     line = store.instruction.line
@@ -248,51 +319,25 @@ def _require_kept(
 ) -> None:
     """No later store touches the piece; in the load's own interval, none of its own thread."""
     domain, scene = machine.domain, machine.scene
-    other = _other(scene)
+    other = any_thread(scene)
     for store in later:
         place, performed = store.offset, store.guard
-        if store.interval != access.interval:
+        if _landed(machine, store) != access.interval:
             place, performed = scene.at_thread([place, performed], other)
-        touched = _overlap(scene, place, store.bits, offset, bits)
+        touched = overlap(scene, place, store.bits, offset, bits)
         violation = domain.bit_and(domain.bit_and(here, performed, 1), touched, 1)
         line = store.instruction.line
         wanted = f"not what line {line} stores"
         machine.fact("shared: not overwritten", access.instruction, violation, offset, wanted)
 
 
-def races(machine: Machine) -> Iterator[Fact]:
-    """For each access: no other thread touches its bytes in its interval, if one of them writes."""
-    from tylo.proofs.ptx.symbolic import Fact
-
-    domain, scene = machine.domain, machine.scene
-    other = _other(scene)
-    apart = scene.differ(other, scene.thread)
-    accesses = machine.record.shared
-    for index, first in enumerate(accesses):
-        met = [
-            second
-            for second in accesses[index:]
-            if second.interval == first.interval
-            and second.variable == first.variable
-            and (first.value is not None or second.value is not None)
-        ]
-        anything = domain.constant(0, 1)
-        for second in met:
-            place, performed = scene.at_thread([second.offset, second.guard], other)
-            touched = _overlap(scene, first.offset, first.bits, place, second.bits)
-            anything = domain.bit_or(anything, domain.bit_and(performed, touched, 1), 1)
-        violation = domain.bit_and(domain.bit_and(first.guard, apart, 1), anything, 1)
-        if met:
-            yield Fact(
-                "shared: no race",
-                first.instruction,
-                violation,
-                first.offset,
-                "bytes of its own between two barriers",
-            )
+def _landed(machine: Machine, store: SharedAccess) -> int:
+    found = landing(machine, store)
+    assert found is not None
+    return found.interval
 
 
-def _overlap(
+def overlap(
     scene: Scene, first: Expression, first_bits: int, second: Expression, second_bits: int
 ) -> Expression:
     """Whether two ranges of bytes meet; both are in bounds, so that nothing wraps."""
@@ -306,7 +351,7 @@ def _overlap(
     )
 
 
-def _other(scene: Scene) -> Expression:
+def any_thread(scene: Scene) -> Expression:
     """Any thread of the block."""
     other = scene.private("other", scene.thread.width)
     threads = scene.effect.threads

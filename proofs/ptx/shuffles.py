@@ -91,6 +91,11 @@ def require_warp(machine: Machine, instruction: Instruction) -> None:
         mask = machine.scalar(instruction, members, 32, False).value
     if mask is None or mask % (1 << 32) != _ALL:
         raise instruction.error("a part of a warp", hint="name all lanes: -1")
+    whole_warp(machine, instruction)
+
+
+def whole_warp(machine: Machine, instruction: Instruction) -> None:
+    """If one lane of a warp comes here, so do all."""
     if instruction.guard is not None:
         raise instruction.error("a predicated instruction of a whole warp")
     if machine.scene.effect.threads % 32:

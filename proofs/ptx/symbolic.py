@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tylo.proofs.ptx import shared_memory, shuffles
+from tylo.proofs.ptx import copies, matrices, shared_memory, shuffles
 from tylo.proofs.ptx.bitvector import BitVectors, Expression
 from tylo.proofs.ptx.opcodes import Form, OperandKind
 from tylo.proofs.ptx.opcodes.unspecified import unspecified
@@ -31,7 +31,7 @@ from tylo.proofs.ptx.program import (
     Vector,
 )
 from tylo.proofs.ptx.scene import Scene
-from tylo.proofs.ptx.shared_memory import SharedAccess
+from tylo.proofs.ptx.shared_memory import Landing, SharedAccess
 
 _MOST_IMMEDIATE = 255  # a truth table of three bits
 
@@ -79,16 +79,19 @@ class Record:
     unspecified: list[Unspecified] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
     shared: list[SharedAccess] = field(default_factory=list)
+    landings: list[Landing] = field(default_factory=list)
+
+    @property
+    def _lists(self) -> tuple[list[Any], ...]:
+        return self.accesses, self.unspecified, self.facts, self.shared, self.landings
 
     def mark(self) -> tuple[int, ...]:
         """Where the record stands, to come back to by `rewind`."""
-        lists: tuple[list[Any], ...] = self.accesses, self.unspecified, self.facts, self.shared
-        return tuple(map(len, lists))
+        return tuple(map(len, self._lists))
 
     def rewind(self, mark: tuple[int, ...]) -> None:
         """Forget what came after a mark."""
-        lists: tuple[list[Any], ...] = self.accesses, self.unspecified, self.facts, self.shared
-        for kept, length in zip(lists, mark, strict=True):
+        for kept, length in zip(self._lists, mark, strict=True):
             del kept[length:]
 
 
@@ -108,6 +111,7 @@ class Machine:
     # Ways that parted and have not met again: nobody may wait for a barrier there.
     parted: bool = False
     interval: int = 0  # barriers passed
+    groups: int = 0  # of copies, committed
     # Registers that a loop changes from step to step in no form that is known.
     unknown: frozenset[str] = frozenset()
 
@@ -133,6 +137,8 @@ class Machine:
         """Carry out an instruction that is not control flow."""
         space = form.chosen.get("space", "generic")
         match form.opcode.action:
+            case "" if space.startswith("shared"):
+                shared_memory.convert(self, instruction, form)
             case "" if space not in ("generic", "global"):
                 raise instruction.error("not in the global space")
             case "":
@@ -157,6 +163,20 @@ class Machine:
                 shuffles.opaque(self, instruction, form)
             case "warp barrier" | "fence":
                 shuffles.no_change(self, instruction, form)
+            case "copy":
+                copies.copy(self, instruction, form)
+            case "commit":
+                copies.commit(self, instruction)
+            case "wait" | "wait all":
+                copies.wait(self, instruction, form)
+            case "load matrix":
+                matrices.load(self, instruction, form)
+            case "store matrix":
+                matrices.store(self, instruction, form)
+            case "move matrix":
+                matrices.move(self, instruction, form)
+            case "multiply":
+                matrices.multiply(self, instruction, form)
             case action:
                 raise instruction.error(f"a {action}", hint="the proof does not cover it")
 
@@ -253,6 +273,12 @@ class Machine:
     ) -> None:
         access = Access(instruction, address, bits, value, self.taken(instruction), self.looped)
         self.record.accesses.append(access)
+
+    def reads(
+        self, instruction: Instruction, address: Expression, bits: int, guard: Expression
+    ) -> None:
+        """Record a read of global memory where a condition holds."""
+        self.record.accesses.append(Access(instruction, address, bits, None, guard, self.looped))
 
     def source(
         self, instruction: Instruction, form: Form, kind: OperandKind, operand: Operand

@@ -6,6 +6,7 @@ violated obligation is reported with the least thread that violates it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -22,6 +23,8 @@ Solve: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
 """SMT-LIB scripts to verdicts: "holds" (unsatisfiable), "fails", "unknown" or "missing"."""
 
 _MOST_TRIES, _MOST_LAUNCHES = 4_000, 5
+# Failures whose least thread is looked for, besides the first of each kind.
+_MOST_SEARCHED = 4
 _PROBE_BLOCKS = (0, 1, 2, 3, 5, 1 << 7, 1 << 15, 1 << 16, 1 << 22, 1 << 24, 1 << 30)
 
 
@@ -40,6 +43,9 @@ class Failure:
     def lane(self) -> int:
         """The lane within the warp."""
         return self.thread % 32
+
+
+_UNSEARCHED = Failure(-1, -1, "some thread, not looked for after so many failures")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +133,16 @@ def _validated(ptx_text: str, effect: Effect, solve: Solve, architecture: str | 
                 hits[obligation], verdicts[index] = there, "fails"
     open_questions = [o.script for o, v in zip(stated, verdicts, strict=True) if not decided(v)]
     answers = _ask(open_questions, solve)
-    result = []
+    result: list[Verdict] = []
+    searched: Counter[str] = Counter()
     for obligation, known in zip(stated, verdicts, strict=True):
         verdict = known if decided(known) else answers[obligation.script]
-        where = hits.get(obligation, obligation)
-        failure = _failure(where, solve) if verdict == "fails" else None
+        where, failure = hits.get(obligation, obligation), None
+        if verdict == "fails":
+            seen = searched[obligation.label], searched.total()
+            searched[obligation.label] += 1
+            more = not seen[0] or seen[1] < _MOST_SEARCHED
+            failure = _failure(where, solve) if more else _UNSEARCHED
         result.append(Verdict(obligation, verdict, failure))
     return Validation(effect, tuple(result))
 

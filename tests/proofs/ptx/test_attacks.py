@@ -242,6 +242,22 @@ def test_what_can_be_read_twice_is_refused(attack: str, ptx: str, pack: Any) -> 
     assert message in str(refusal.value)
 
 
+@pytest.mark.parametrize(
+    "guess",
+    [
+        "cvta.to.shared.u64 %rd3, %rd2; add.s64 %rd3, %rd3, 72057594037927936;",
+        "cvta.shared.u64 %rd3, %rd2; sub.s64 %rd3, %rd3, 72057594037927936;",
+    ],
+)
+def test_where_shared_memory_lies_among_generic_addresses_is_not_known(
+    guess: str, ptx: str, pack: Any
+) -> None:
+    validation = validate(edited(ptx, POINTER, guess), pack.effect())
+    assert "store 0: bounds" in {v.obligation.label for v in validation.failures}
+    there_and_back = "cvta.shared.u64 %rd3, %rd2; cvta.to.shared.u64 %rd3, %rd3;"
+    assert validate(edited(ptx, POINTER, there_and_back), pack.effect()).holds
+
+
 def test_the_same_entry_twice_is_refused(ptx: str, pack: Any) -> None:
     again = "\n.visible .entry pack(.param .u64 a, .param .u64 b) { ret; }\n"
     for text in (ptx + again, edited(ptx, ".visible", ".weak") + again):
