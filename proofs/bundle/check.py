@@ -17,7 +17,7 @@ from tylo.proofs.bundle.folder import Bundle
 from tylo.proofs.bundle.manifest import CERTIFICATE, EFFECT, KERNEL, REPORT
 from tylo.proofs.certificate import certificate_from_bytes
 from tylo.proofs.claims import Claim
-from tylo.proofs.effects import Effect, assumptions, effect_to_bytes
+from tylo.proofs.effects import Effect, assumptions, effect_to_bytes, uncovered
 from tylo.proofs.ptx.validate import Solve, Validation, validate
 from tylo.proofs.ptx.workers import Workers
 from tylo.proofs.smt import obligations
@@ -56,6 +56,12 @@ class Checked:
         """`fails` before `undecided` before `holds`."""
         found = {check.verdict for check in self.checks}
         return FAILS if FAILS in found else UNDECIDED if UNDECIDED in found else HOLDS
+
+
+def not_covered(checked: Checked) -> tuple[str, ...]:
+    """What no obligation about the kernel says anything about, by name."""
+    effect = checked.specification.effect if checked.specification else None
+    return uncovered(effect) if effect else ()
 
 
 def check_bundle(bundle: Bundle) -> Checked:

@@ -89,7 +89,7 @@ def manifest_from_bytes(content: bytes) -> Manifest:
         manifest = Manifest(
             specification=_text(data["specification"]["name"]),
             parameters={
-                _text(label): given if isinstance(given, int) else _text(given)
+                _text(label): given if type(given) is int else _text(given)
                 for label, given in data["specification"]["parameters"].items()
             },
             architectures=_texts(data["architectures"]),

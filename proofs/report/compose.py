@@ -8,7 +8,7 @@ from typing import Any
 from tylo.layouts.errors import TyloError
 from tylo.proofs.bundle import FAILS, HOLDS, Bundle, Check, Checked
 from tylo.proofs.certificate import Certificate
-from tylo.proofs.effects import assumptions
+from tylo.proofs.effects import COMPUTED, assumptions
 from tylo.proofs.report.claims import claims, matrix, theorem
 from tylo.proofs.report.document import Document, Line, Section, Status, counted
 from tylo.proofs.report.evidence import CHECKER, CHECKERS, Evidence, bundle_evidence
@@ -123,10 +123,19 @@ def _summary(evidence: Evidence) -> Line:
         counts += (
             f"; {held} of {counted(len(verdicts), 'PTX obligation')} hold, all of them for "
             f"{len(evidence.validated)} of {counted(len(evidence.architectures), 'architecture')}"
+            f"{_uncovered_names(evidence)}"
         )
     else:
         counts += "; about the mapping only, no kernel"
     return (f": {_reason(evidence)}{counts}.",)
+
+
+def _uncovered_names(evidence: Evidence) -> str:
+    """What is stored and not proven, by name: part of the first sentence of a report."""
+    effect = evidence.specification.effect if evidence.specification else None
+    parts = [part for store in effect.stores for part in store.parts] if effect else []
+    named = dict.fromkeys(part.name for part in parts if part.conversion == COMPUTED)
+    return f"; values not covered: {', '.join(named)}" if named else ""
 
 
 def _reason(evidence: Evidence) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tylo.layouts.terms import show
 from tylo.proofs.bundle import DIGEST_ONLY, Bundle, Check
-from tylo.proofs.effects import Effect, Part, Store
+from tylo.proofs.effects import COMPUTED, Effect, Part, Store, uncovered
 from tylo.proofs.ptx.validate import Validation, Verdict
 from tylo.proofs.report.document import (
     Block,
@@ -45,6 +45,7 @@ def ptx(evidence: Evidence) -> Section:
                 )
             ),
             _contract(effect),
+            *_not_covered(effect),
         ]
     for number, architecture in enumerate(evidence.architectures, 1):
         validation = validations.get(architecture)
@@ -69,8 +70,33 @@ def _store(store: Store) -> str:
     return f"{store.buffer} at byte {show(store.offset)}, {store.bits} bits, lowest first:\n{parts}"
 
 
+def _not_covered(effect: Effect) -> tuple[Block, ...]:
+    """Values that the contract only names: a kernel that stores others would hold as well."""
+    named = uncovered(effect)
+    if not named:
+        return ()
+    intro = (
+        "Not covered by any obligation: the values below. Where and when they are stored is "
+        "proven, and from which buffers they come; which numbers they are is not. The generated tests "
+        "compare them with an oracle."
+    )
+    return (Paragraph((intro,)), Bullets(tuple((each,) for each in named)))
+
+
 def _part(part: Part) -> str:
+    if part.conversion == COMPUTED:
+        return f"{part.name}, a value that is not covered, computed from {_origin(part)}"
     return f"{part.conversion} of {part.buffer} at byte {show(part.offset)}"
+
+
+def _origin(part: Part) -> str:
+    found = [
+        source.buffer
+        if source.end is None
+        else f"{source.buffer} from byte {show(source.first or 0)} to byte {show(source.end)}"
+        for source in part.sources
+    ]
+    return ", ".join(found) or "nothing"
 
 
 def _held(validation: Validation | None) -> str:

@@ -9,6 +9,7 @@ from tylo.cli.checking import examine
 from tylo.cli.output import EXIT_CODES, print_json, worst
 from tylo.layouts.errors import BundleError
 from tylo.proofs.bundle import HOLDS
+from tylo.proofs.bundle.check import not_covered
 
 SCHEMA = "tylo.check/1"
 
@@ -35,6 +36,7 @@ def run(options: argparse.Namespace) -> int:
                     "path": path,
                     "verdict": checked.verdict,
                     "checks": [asdict(check) for check in checked.checks],
+                    "uncovered": list(not_covered(checked)),
                 }
             )
             continue
@@ -43,6 +45,8 @@ def run(options: argparse.Namespace) -> int:
         for check in checked.checks:
             if check.verdict != HOLDS or check.checker == "PTX":
                 print(f"  {check}")
+        for each in not_covered(checked):
+            print(f"  {each}")
     if options.json:
         print_json({"schema": SCHEMA, "results": results})
     return worst(codes)

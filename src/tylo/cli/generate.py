@@ -8,6 +8,7 @@ from tylo.cli.output import print_json
 from tylo.codegen.bundle import ARCHITECTURES, generate
 from tylo.layouts.errors import GenerationError
 from tylo.proofs.bundle import HOLDS
+from tylo.proofs.bundle.check import not_covered
 
 SCHEMA = "tylo.generate/1"
 
@@ -31,6 +32,7 @@ def run(options: argparse.Namespace) -> int:
                 "folder": options.output,
                 "verdict": checked.verdict,
                 "obligations": obligations,
+                "uncovered": list(not_covered(checked)),
                 "files": dict(generated.bundle.manifest.files),
             }
         )
@@ -42,6 +44,8 @@ def run(options: argparse.Namespace) -> int:
         for check in checked.checks:
             if check.verdict not in (HOLDS, "digest only"):
                 print(f"  {check}")
+        for each in not_covered(checked):
+            print(f"  {each}")
     return 0 if checked.verdict == HOLDS else 3
 
 
