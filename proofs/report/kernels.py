@@ -77,8 +77,8 @@ def _not_covered(effect: Effect) -> tuple[Block, ...]:
         return ()
     intro = (
         "Not covered by any obligation: the values below. Where and when they are stored is "
-        "proven, and from which buffers they come; which numbers they are is not. The generated tests "
-        "compare them with an oracle."
+        "proven, and from which buffers they come; which numbers they are is not. The generated "
+        "tests compare them with an oracle."
     )
     return (Paragraph((intro,)), Bullets(tuple((each,) for each in named)))
 
