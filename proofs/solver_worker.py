@@ -21,9 +21,14 @@ def _z3() -> tuple[str, Callable[[dict[str, Any]], dict[str, Any]]]:
     import z3
 
     def answer(request: dict[str, Any]) -> dict[str, Any]:
-        # Bit-vectors are best bit-blasted at once, without the strategies of the full solver.
-        plain = request["script"].startswith("(set-logic QF_BV)")
-        solver = z3.SimpleSolver() if plain else z3.Solver()
+        # Bit-vectors are best bit-blasted at once, without the strategies of the full solver, and
+        # linear conditions on integers best left to the strategy made for them.
+        if request["script"].startswith("(set-logic QF_BV)"):
+            solver = z3.SimpleSolver()
+        elif request["script"].startswith("(set-logic QF_LIA)"):
+            solver = z3.SolverFor("QF_LIA")
+        else:
+            solver = z3.Solver()
         solver.set("timeout", max(1, int(1000 * request["seconds"])))
         solver.from_string(request["script"])
         result = str(solver.check())

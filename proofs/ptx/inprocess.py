@@ -19,9 +19,14 @@ def solve(scripts: Sequence[str], milliseconds: int = _MILLISECONDS) -> list[str
 
     verdicts = []
     for script in scripts:
-        # The plain solver bit-blasts at once; the strategic one costs more than these goals do.
-        plain = script.startswith("(set-logic QF_BV)")
-        solver = z3.SimpleSolver() if plain else z3.Solver()
+        # The plain solver bit-blasts at once; the strategic one costs more than these goals do. On
+        # integers, the one made for that logic is several times quicker than either.
+        if script.startswith("(set-logic QF_BV)"):
+            solver = z3.SimpleSolver()
+        elif script.startswith("(set-logic QF_LIA)"):
+            solver = z3.SolverFor("QF_LIA")
+        else:
+            solver = z3.Solver()
         solver.set(timeout=milliseconds)
         solver.from_string(script)
         verdicts.append(MEANING.get(str(solver.check()), "unknown"))

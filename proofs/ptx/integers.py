@@ -36,6 +36,7 @@ from tylo.proofs.ptx.nodes import Expression, bound, order
 from tylo.proofs.ptx.products import Product, lemmas
 
 _CONNECTIVES = {"bvand": "and", "bvor": "or", "bvxor": "xor"}
+_MOST_RUNS = 4  # of adjacent ones in a mask
 _COMPARED = {"=": "=", "bvult": "<", "bvslt": "<"}
 
 
@@ -213,6 +214,10 @@ class _Writer:
                 return f"(+ {a} {b})"
             case "bvxor" if constant == size - 1:
                 return f"(- {size - 1} {a})"
+            case "bvxor" | "bvor" if constant is not None:
+                # a + c counts the bits that both have twice.
+                both, twice = _masked(a, constant, low), node.operator == "bvxor"
+                return f"(- (+ {a} {constant}) {f'(* 2 {both})' if twice else both})"
         raise _NoForm
 
     def _apart(self, left: Expression, right: Expression) -> bool:
@@ -229,11 +234,15 @@ def _trailing(value: int) -> int:
 
 
 def _masked(text: str, mask: int, most: int) -> str:
-    """A number under a mask of adjacent bits."""
-    low = _trailing(mask)
-    ones = mask >> low
-    if not mask or ones & (ones + 1):
-        raise _NoForm
-    end = 1 << mask.bit_length()
-    text = text if most < end else f"(mod {text} {end})"
-    return f"(* {1 << low} (div {text} {1 << low}))" if low else text
+    """A number under a mask: the sum of its parts under runs of adjacent ones."""
+    parts = []
+    while mask:
+        low = _trailing(mask)
+        run = mask & ~(mask + (1 << low))
+        mask ^= run
+        end = 1 << run.bit_length()
+        part = text if most < end else f"(mod {text} {end})"
+        parts.append(f"(* {1 << low} (div {part} {1 << low}))" if low else part)
+        if len(parts) > _MOST_RUNS:
+            raise _NoForm
+    return f"(+ {' '.join(parts)})" if len(parts) > 1 else parts[0] if parts else "0"

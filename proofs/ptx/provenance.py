@@ -21,7 +21,7 @@ from tylo.proofs.ptx.symbolic import Access
 
 Compared = tuple[str, Expression, "Expression | str", "Expression | str"]
 _LANES = 5
-_TOGETHER = 16  # loads that one obligation speaks of
+_TOGETHER = 4  # loads that one obligation speaks of
 
 
 @dataclass(frozen=True, slots=True)

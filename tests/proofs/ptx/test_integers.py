@@ -24,6 +24,7 @@ def grown(d: BitVectors, g: random.Random, depth: int, width: int) -> Expression
     other = g.choice([w for w in _WIDTHS if w != width])
     wide = grown(d, g, depth - 1, other)
     mask = d.constant((1 << g.randrange(1, width)) - 1, width)
+    some = d.constant(g.getrandbits(width), width)
     return g.choice(
         [
             lambda: d.add(one, two, width),
@@ -33,6 +34,7 @@ def grown(d: BitVectors, g: random.Random, depth: int, width: int) -> Expression
             lambda: d.shift_left(one, amount, width),
             lambda: d.shift_right(one, amount, width, False),
             lambda: d.bit_and(one, mask, width),
+            lambda: g.choice([d.bit_and, d.bit_or, d.bit_xor])(one, some, width),
             lambda: d.bit_or(
                 d.shift_left(one, d.constant(2, width), width),
                 d.bit_and(two, d.constant(3, width), width),
