@@ -140,15 +140,19 @@ def stored(step: ProgramStep, offset: int, patterns: Any) -> Any:
 
 
 def misassembled(program: Program, step: ProgramStep) -> bool:
-    """A 64-bit shift by the bits of a float that was just computed.
+    """What driver 580.159.04 was seen to assemble wrongly, both times in few programs.
 
-    Driver 580.159.04 shifts by nothing there, seen after a square root and in another program; the
-    same shift by the same number from memory is right, for every amount tried.
+    A 64-bit shift by the bits of a float that was just computed: it shifts by nothing, while the
+    same shift by the same number from memory is right, for every amount tried. And a signed wide
+    product with a factor that was just negated: the negation moves behind the product, where the
+    lowest number, which is its own negative in 16 bits, has a positive one.
     """
-    floats = {s.results[0] for s in program.steps if ".f32" in s.mnemonic}
-    return step.mnemonic in ("shl.b64", "shr.b64", "shr.u64", "shr.s64") and (
-        step.sources[-1] in floats
-    )
+    made = {s.results[0]: s.mnemonic for s in program.steps}
+    if step.mnemonic in ("shl.b64", "shr.b64", "shr.u64", "shr.s64"):
+        return ".f32" in made.get(step.sources[-1], "")
+    if step.mnemonic.split(".")[1:2] == ["wide"] and ".s" in step.mnemonic:
+        return any(made.get(each, "").startswith("neg.s") for each in step.sources[:2])
+    return False
 
 
 def disagreements(program: Program, values: Any, expected: Any, found: Any) -> list[str]:

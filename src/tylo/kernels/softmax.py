@@ -36,7 +36,6 @@ _MINUS_INFINITY = 0xFF800000  # float32
 _PLANS_KEPT = 1024
 _plans: dict[tuple[Any, ...], Plan] = {}
 _lock = threading.Lock()
-_NOTHING = (None, None)
 # Of what is not there yet: beyond every address.
 _NOWHERE = 1 << 65
 Viewed = tuple[Tensor, Tensor | None, Tensor | None, Tensor | None]
@@ -94,7 +93,7 @@ def softmax_choice(
             f"softmax of shape {tensors[0].shape} along axis {axis} launches no kernel",
             hint="there is nothing to compute: no rows, or no columns",
         )
-    if given != _NOTHING:
+    if _passed(given):
         require_apart(plan, [_NOWHERE if each is None else each.address for each in tensors])
     return plan.choice
 
@@ -113,6 +112,11 @@ def _outputs(out: Any, return_lse: Any) -> tuple[tuple[Any, Any], bool]:
             hint="pass one tensor, or with return_lse a pair: probabilities and log-sum-exp",
         )
     return given, bool(return_lse)
+
+
+def _passed(given: tuple[Any, Any]) -> bool:
+    """Whether the caller passed an output; a tensor compared with None may take microseconds."""
+    return given[0] is not None or given[1] is not None
 
 
 def _whole(axis: Any) -> int:
@@ -158,7 +162,7 @@ def _run(
     if wanted[1] and lse is None:
         lse, addresses[3] = _made(x, geometry.lse_shape, geometry.lse_order, "f32", plan, on)
     if plan.launch is not None:
-        if given != _NOTHING:
+        if _passed(given):
             require_apart(plan, addresses)
         plan.launch(addresses, handle)
     elif wanted[1] and geometry.rows:
