@@ -132,10 +132,12 @@ def lane_masks(ownership: Ownership, axis: int) -> tuple[int, ...]:
     """
     label = ownership.axis_names[axis]
     masks: list[int] = []
+    before: list[str] = []
     for each in ownership.threads:
         weight: Any = 1
         for mode in each.modes:
             if moves(mode, axis) and each.name == "lane":
+                _require_first(label, before)
                 masks += _bits(label, mode, weight)
             elif moves(mode, axis) and each.name != "warp":
                 raise OwnershipError(
@@ -143,7 +145,18 @@ def lane_masks(ownership: Ownership, axis: int) -> tuple[int, ...]:
                     hint="split it into lane (32 of them) and warp",
                 )
             weight = weight * mode.size
+        if weight != 1:
+            before.append(each.name)
     return tuple(sorted(masks))
+
+
+def _require_first(label: str, before: list[str]) -> None:
+    if before:
+        raise OwnershipError(
+            f"lane indexes {label} and is numbered after {', '.join(before)}: lanes that exchange "
+            "would lie in other threads than their numbers say",
+            hint="list lane first, so that thread = lane + 32 * warp",
+        )
 
 
 def _bits(label: str, mode: Mode, weight: Any) -> Iterator[int]:

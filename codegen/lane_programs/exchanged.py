@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     Values = NDArray[Any]
 
 _THREAD = name("thread")
+_WARP = 32  # PTX ISA 8.7, section 9.7.13.1, bar: a count of threads is a multiple of it
 
 
 def looked_up(reduction: Reduction | None) -> Callable[..., Values]:
@@ -85,7 +86,12 @@ class PrintedExchange:
     @property
     def barrier(self) -> str:
         """Where all threads of the tile meet."""
-        threads = self.reduction.source.thread_count
+        threads: Any = self.reduction.source.thread_count
+        if threads % _WARP:
+            raise GenerationError(
+                f"a barrier of {threads} threads, no multiple of {_WARP}: it waits for whole warps",
+                hint="give the tile whole warps",
+            )
         return f'asm volatile("bar.sync {self.plan.barrier}, {threads};" ::: "memory");'
 
     def write(self, values: Sequence[str]) -> list[str]:

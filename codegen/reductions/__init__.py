@@ -77,8 +77,13 @@ def cuda_function(reduction: Reduction, kind: str, name: str) -> str:
     and whole warps to call it. A reduction with an exchange plan adds the parameters of its buffer
     and of the thread's number in the tile, and all threads of the tile call it.
     """
-    if kind not in _OPERATORS:
+    if not isinstance(kind, str) or kind not in _OPERATORS:
         raise GenerationError(f"no reduction {kind!r}", hint=f"use {' or '.join(_OPERATORS)}")
+    if not isinstance(reduction, Reduction):
+        raise GenerationError(
+            f"a {type(reduction).__name__} is no Reduction",
+            hint="make it with tylo.layouts.reduction.reduction(ownership, axis)",
+        )
     return device_function(reduce(rows_of(reduction), _OPERATORS[kind], kind), name, reduction)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tylo.codegen.lane_programs.numpy_reading import run
 from tylo.codegen.reductions import require_float32
-from tylo.codegen.softmax_state.state import SoftmaxState, StateType
+from tylo.codegen.softmax_state.state import SoftmaxState, StateType, require_batches
 from tylo.layouts.errors import GenerationError, OwnershipError
 from tylo.layouts.fragment import Fragment
 from tylo.layouts.pending import Pending
@@ -46,6 +46,7 @@ def softmax_update(
     `PendingError` for a result not waited for, `GenerationError` for other element types.
     """
     scores, found = _scores(state, x)
+    require_batches(state=state.maximum, scores=scores, mask=keep)
     program = softmax.update(rows_of(found), state.type.exponent, masked=keep is not None)
     held = {"scores": scores.data, **_mask(scores, keep), **_held(state)}
     result = run(program, exchange=found, **held)
@@ -65,6 +66,7 @@ def softmax_normalize(o: Fragment | Pending, state: SoftmaxState) -> Fragment:
     """
     output = require_float32(o, "the numerator")
     found = _state(state).type.accepts(output.ownership, "the numerators")
+    require_batches(state=state.sum, numerators=output)
     result = run(softmax.normalize(rows_of(found)), output=output.data, sum=state.sum.data)
     return Fragment(result["output"], output.ownership)
 
@@ -77,6 +79,7 @@ def softmax_probabilities(
     Raises as `softmax_update` does.
     """
     scores, found = _scores(state, x)
+    require_batches(state=state.maximum, scores=scores, mask=keep)
     program = softmax.probabilities(rows_of(found), state.type.exponent, masked=keep is not None)
     result = run(program, scores=scores.data, **_mask(scores, keep), **_held(state))
     return Fragment(result["probabilities"], scores.ownership)
@@ -92,6 +95,7 @@ def softmax_merge(a: SoftmaxState, b: SoftmaxState) -> Merged:
     bases.
     """
     _state(a).type.require_same(_state(b).type)
+    require_batches(state=a.maximum, other=b.maximum)
     program = softmax.merge(a.maximum.data.shape[-1], a.type.exponent)
     held = {f"other_{name}": value for name, value in _held(b).items()}
     result = run(program, **_held(a), **held)
@@ -111,8 +115,7 @@ def softmax_merge_lanes(state: SoftmaxState, reduction: Reduction) -> tuple[Soft
     Raises `OwnershipError` where `reduction` is not one of the ownership that the state has.
     """
     held = _state(state).type.reduced
-    source = reduction.source
-    if source != held:
+    if not isinstance(reduction, Reduction) or reduction.source != held:
         raise OwnershipError(
             "the reduction is not one of the state's own ownership",
             hint="make it with tylo.layouts.reduction.reduction(state.type.reduced, axis)",

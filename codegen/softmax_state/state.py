@@ -127,10 +127,20 @@ class SoftmaxState:
     @classmethod
     def of(cls, kind: StateType, maximum: Any, sum: Any) -> SoftmaxState:
         """A state of known type from arrays ``[..., thread, row]``."""
+        if not isinstance(kind, StateType):
+            raise GenerationError(
+                f"a {type(kind).__name__} is no StateType", hint="pass the type of another state"
+            )
         state = cls.__new__(cls)
         state._set(kind, maximum, sum)
         require_float32(state.maximum, "the maximum")
         require_float32(state.sum, "the sum")
+        if state.maximum.data.shape != state.sum.data.shape:
+            raise GenerationError(
+                f"a maximum of shape {state.maximum.data.shape} and a sum of shape "
+                f"{state.sum.data.shape}",
+                hint="a state has one of each for every row of every batch",
+            )
         return state
 
     def _set(self, kind: StateType, maximum: Any, sum: Any) -> None:
@@ -142,3 +152,22 @@ class SoftmaxState:
     def axis(self) -> int:
         """The axis that is summarised."""
         return self.type.axis
+
+
+def require_batches(**fragments: Fragment | None) -> None:
+    """Batch axes that broadcast, as numpy broadcasts; `GenerationError` names those that do not."""
+    import numpy
+
+    batches = {
+        label: each.data.shape[:-2]
+        for label, each in fragments.items()
+        if isinstance(each, Fragment)
+    }
+    try:
+        numpy.broadcast_shapes(*batches.values())
+    except ValueError:
+        listed = ", ".join(f"{label} {batch}" for label, batch in batches.items())
+        raise GenerationError(
+            f"the batch axes do not fit: {listed}",
+            hint="give a state the batch axes of what it summarises: SoftmaxState(fragment, axis)",
+        ) from None

@@ -53,7 +53,7 @@ class Exponent:
         if isinstance(self.scale, bool | str):
             raise GenerationError(f"scale {self.scale!r} is no number", hint="give a float")
         try:
-            scale = float(self.scale)
+            scale = float(self.scale) + 0.0  # which has no negative zero
         except (TypeError, ValueError, OverflowError):
             raise GenerationError(
                 f"scale {self.scale!r} is no number", hint="give a float"
