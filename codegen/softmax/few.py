@@ -21,7 +21,7 @@ from tylo.codegen.softmax.elements import ELEMENTS, packed_text, pieces, place, 
 from tylo.codegen.softmax.memory import constants, function
 from tylo.codegen.softmax.request import BYTES
 from tylo.codegen.softmax.signature import ENTRY, arguments, entry, parameters
-from tylo.codegen.softmax.statistics import in_lanes
+from tylo.codegen.softmax.statistics import alone, in_lanes
 from tylo.layouts.reduction import reduction
 from tylo.layouts.terms import name
 from tylo.proofs.specifications.softmax_flat_tiles import FewTile
@@ -81,7 +81,7 @@ class FewKernel:
                 self._load(),
                 self._unpack(),
                 self._store(),
-                in_lanes(rows, lse=self.lse),
+                alone(values, lse=self.lse) if tile.columns == 1 else in_lanes(rows, lse=self.lse),
                 self._store_log_sum_exp(),
                 cuda_file("softmax", "few.cuh"),
                 entry(self.entry, self.parameters),

@@ -22,8 +22,11 @@ from tylo.layouts.reduction import Reduction, reduction
 from tylo.layouts.row_tiles import row_tile
 from tylo.layouts.terms import name
 from tylo.proofs.lane_programs.exponent import Exponent
+from tylo.proofs.lane_programs.rows import rows_of
 from tylo.proofs.lane_programs.softmax_rows import (
     add_weights,
+    enter,
+    enter_alone,
     raise_by_words,
     raise_maximum,
     share,
@@ -127,11 +130,21 @@ def _finish(kernel: SoftmaxKernel) -> str:
 
 def in_lanes(rows: Reduction, *, lse: bool) -> str:
     """The functions of rows that no warp shares with another: enter, normalise, log-sum-exp."""
-    exponent = Exponent()
+    exponent, found = Exponent(), rows_of(rows)
+    texts = [device_function(enter(found, exponent), "softmax_enter", rows)]
+    texts.append(normalize_function(rows, "softmax_normalize"))
+    return "\n".join([*texts, *_logarithm(len(rows.groups), lse=lse)])
+
+
+def alone(values: int, *, lse: bool) -> str:
+    """The same functions of rows of one column, whose weights are normalised as they enter."""
+    values_and_sums = f"float (&)[{values}], const float (&)[{values}]"
     texts = [
-        update_function(rows, exponent, "softmax_update"),
-        normalize_function(rows, "softmax_normalize"),
+        device_function(enter_alone(values), "softmax_enter"),
+        f"{_FORCED} void softmax_normalize({values_and_sums}) {{}}\n",
     ]
-    if lse:
-        texts.append(log_sum_exp_function(len(rows.groups), exponent, "log_sum_exp"))
-    return "\n".join(texts)
+    return "\n".join([*texts, *_logarithm(values, lse=lse)])
+
+
+def _logarithm(rows: int, *, lse: bool) -> list[str]:
+    return [log_sum_exp_function(rows, Exponent(), "log_sum_exp")] if lse else []

@@ -5,14 +5,9 @@ __device__ __forceinline__ void softmax_kernel(const Arguments& given) {
     const unsigned long long first = block_elements * static_cast<unsigned long long>(blockIdx.x);
     unsigned words[word_registers];
     load_elements(given, first, total, thread, words);
-    float scores[values], maximum[results], sum[results], rescale[results];
-#pragma unroll
-    for (unsigned row = 0; row < results; ++row) {
-        maximum[row] = -lane_infinity();
-        sum[row] = 0.0f;
-    }
+    float scores[values], maximum[results], sum[results];
     unpack(words, scores);
-    softmax_update(scores, maximum, sum, scores, rescale);
+    softmax_enter(scores, maximum, sum, scores);
     store_log_sum_exp(given, first, total, thread, maximum, sum);
     if (writes_probabilities) {
         softmax_normalize(scores, sum);

@@ -22,9 +22,9 @@ __device__ __forceinline__ void softmax_kernel(const Arguments& given) {
     for (unsigned pass = 0; pass < passes; ++pass) {
         const unsigned row = row_of(thread, pass);
         const bool live = row < rows_here;
-        float scores[values], maximum[1] = {-lane_infinity()}, sum[1] = {0.0f}, rescale[1];
+        float scores[values], maximum[1], sum[1];
         read_row(given, tile, first, row, live, thread, scores);
-        softmax_update(scores, maximum, sum, scores, rescale);
+        softmax_enter(scores, maximum, sum, scores);
         store_log_sum_exp(given, first + row, live, thread, maximum, sum);
         if (writes_probabilities) {
             softmax_normalize(scores, sum);

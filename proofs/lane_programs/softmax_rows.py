@@ -15,16 +15,25 @@ part in which nothing was kept has weights 0 and the factor ex2(-inf) = 0; a row
 
 A kernel that reads a row once more for its sum has the maximum before: `raise_maximum` and
 `add_weights` take the steps of the online update apart. From the empty state, all chunks together,
-they are that update: the old maximum is -inf, so that nothing is rescaled.
+they are that update: the old maximum is -inf, so that nothing is rescaled. The same holds of rows
+that enter all at once (`enter`); and the only column of a row needs no power (`enter_alone`).
 """
 
 from __future__ import annotations
 
-from tylo.proofs.lane_programs.combine import combine
+from tylo.proofs.lane_programs.combine import combine, combine_rows
 from tylo.proofs.lane_programs.exponent import Exponent
-from tylo.proofs.lane_programs.expression import operation
+from tylo.proofs.lane_programs.expression import operation, select
 from tylo.proofs.lane_programs.program import Array, LaneProgram
-from tylo.proofs.lane_programs.softmax import inverse, reference, weight
+from tylo.proofs.lane_programs.rows import Rows
+from tylo.proofs.lane_programs.softmax import (
+    MINUS_INFINITY,
+    ONE,
+    ZERO,
+    inverse,
+    reference,
+    weight,
+)
 
 
 def share(values: int, exponent: Exponent) -> LaneProgram:
@@ -37,6 +46,45 @@ def share(values: int, exponent: Exponent) -> LaneProgram:
         "Weights under a part's own maximum become probabilities of the whole row.",
         inputs=(weights, part, maximum, total),
         outputs={"weights": tuple(each * factor for each in weights.registers())},
+    )
+
+
+def enter(rows: Rows, exponent: Exponent) -> LaneProgram:
+    """Whole rows enter the empty state: the update without what was there before."""
+    scores = Array("scores", "f32", rows.values)
+    held = scores.registers()
+    maxima = combine_rows("maximum", held, rows)
+    under = [reference(each) for each in maxima]
+    weights = tuple(
+        weight(each, under[row], exponent) for each, row in zip(held, rows.row_of, strict=True)
+    )
+    return LaneProgram(
+        "Whole rows enter the empty state.",
+        inputs=(scores,),
+        outputs={
+            "maximum": maxima,
+            "sum": combine_rows("add", weights, rows),
+            "weights": weights,
+        },
+    )
+
+
+def enter_alone(values: int) -> LaneProgram:
+    """Rows of one column enter the empty state: weight and sum are 1, or 0 for -inf, or NaN.
+
+    What is subtracted from itself is 0, or NaN for +inf and NaN. The weight is the probability.
+    """
+    scores = Array("scores", "f32", values)
+    held = scores.registers()
+    weights = []
+    for score in held:
+        empty = operation("equal", score, MINUS_INFINITY)
+        finite = select(empty, ZERO, score)
+        weights.append(select(empty, ZERO, finite - finite + ONE))
+    return LaneProgram(
+        "Rows of one column enter the empty state, and are normalised.",
+        inputs=(scores,),
+        outputs={"maximum": tuple(held), "sum": tuple(weights), "weights": tuple(weights)},
     )
 
 

@@ -7,8 +7,12 @@ import numpy as np
 from tylo.codegen.lane_programs.numpy_reading import run
 from tylo.codegen.rounding import rounded_bits
 from tylo.proofs.lane_programs.exponent import Exponent
+from tylo.proofs.lane_programs.rows import Rows
+from tylo.proofs.lane_programs.softmax import normalize, update
 from tylo.proofs.lane_programs.softmax_rows import (
     add_weights,
+    enter,
+    enter_alone,
     raise_by_words,
     raise_maximum,
     share,
@@ -80,3 +84,33 @@ def test_weights_add_up_to_the_state_of_all_chunks() -> None:
         total = run(add_weights(2, Exponent()), scores=held, maximum=greatest, sum=total)["sum"]
     assert greatest.tolist() == [[2.0]]
     np.testing.assert_allclose(total, [[np.exp(-1.5) + np.exp(-3) + 1]], rtol=1e-6)
+
+
+def entered(rows: Rows, scores: np.ndarray) -> dict[str, np.ndarray]:
+    """What the update of the empty state gives, and the probabilities after it."""
+    threads = scores.shape[:-1]
+    nothing = np.full((*threads, rows.results), -INFINITY), np.zeros((*threads, rows.results))
+    state = {"maximum": nothing[0].astype(np.float32), "sum": nothing[1].astype(np.float32)}
+    found = run(update(rows, Exponent()), scores=scores, **state)
+    normal = run(normalize(rows), output=found["weights"], sum=found["sum"])
+    return {**found, "normal": normal["output"]}
+
+
+def test_rows_that_enter_at_once_are_the_update_of_the_empty_state() -> None:
+    rows = Rows(groups=((0, 2), (1, 3)), masks=(), row_of=(0, 1, 0, 1))
+    scores = np.random.default_rng(8).normal(0, 20, (32, 4)).astype(np.float32)
+    scores[0], scores[1, 1], scores[2, 2], scores[3, :3] = -INFINITY, np.nan, INFINITY, -INFINITY
+    wanted, found = entered(rows, scores), run(enter(rows, Exponent()), scores=scores)
+    for each in ("maximum", "sum", "weights"):
+        np.testing.assert_array_equal(found[each], wanted[each])
+
+
+def test_a_column_alone_is_the_update_for_every_16_bit_score() -> None:
+    one = Rows(groups=((0,),), masks=(), row_of=(0,))
+    halves = np.arange(1 << 16, dtype=np.uint32)
+    for scores in ((halves << 16).view(np.float32), halves.astype(np.uint16).view(np.float16)):
+        given = scores.astype(np.float32).reshape(-1, 1)
+        wanted, found = entered(one, given), run(enter_alone(1), scores=given)
+        for each in ("maximum", "sum"):
+            np.testing.assert_array_equal(found[each], wanted[each])
+        np.testing.assert_array_equal(found["weights"], wanted["normal"])
