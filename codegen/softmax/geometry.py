@@ -28,8 +28,11 @@ from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
 
 _VECTOR_BYTES = 16
 _LEAST_BLOCK = 128  # threads, where rows are narrow
-_CLUSTER = 16
 _CLUSTERS_FROM = (9, 0)
+# Blocks of a cluster: what every device with clusters has, and what large ones allow when asked
+# (Hopper and Blackwell Tuning Guides, "Thread Block Clusters").
+_CLUSTER, _LARGE_CLUSTER = 8, 16
+_LARGE = frozenset({(9, 0), (10, 0), (10, 3)})
 _REGISTERS = 65536  # of a multiprocessor
 _STREAMED = 4  # vectors a thread and step
 _STREAM_THREADS = (32, 256)  # along a row, at least and at most
@@ -68,7 +71,7 @@ def held_shape(request: SoftmaxRequest, vector: int, vectors: int) -> Shape | No
         spread = _spread_words(whole)
     else:
         spread = _spread_halves(whole, exact=request.columns % vector == 0)
-    if spread.cluster > _CLUSTER:
+    if spread.cluster > (_LARGE_CLUSTER if request.capability in _LARGE else _CLUSTER):
         return None
     if spread.cluster > 1 and request.capability < _CLUSTERS_FROM:
         return None
