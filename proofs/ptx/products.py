@@ -24,6 +24,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tylo.proofs.ptx.nodes import Expression, ceiling
 
+_VECTORS = (2, 4, 8)
+
 
 class Product:
     """A product as a variable `name`, and the texts of its factors."""
@@ -61,13 +63,19 @@ def _matchings(first: Product, second: Product) -> list[list[tuple[str, str]]]:
 
 
 def _monotone(less: Product, more: Product, matching: list[tuple[str, str]]) -> Iterator[str]:
-    """From a <= c and b <= d, ab <= cd; and from a < c, ab + b <= cd."""
+    """From a <= c and b <= d, ab <= cd; and from a + n <= c, ab + nb <= cd, for a few n."""
     below = [f"(<= {a} {c})" if a != c else "true" for a, c in matching]
     yield f"(=> (and {' '.join(below)}) (<= {less.name} {more.name}))"
     for index, (a, c) in enumerate(matching):
         other = matching[1 - index][0]
-        if a != c:
+        if a == c:
+            continue
+        yield (
+            f"(=> (and (< {a} {c}) {below[1 - index]}) (<= (+ {less.name} {other}) {more.name}))"
+        )
+        # The elements of a vector, at any distance from one another: two, four or eight of them.
+        for steps in _VECTORS if below[1 - index] == "true" else ():
             yield (
-                f"(=> (and (< {a} {c}) {below[1 - index]}) "
-                f"(<= (+ {less.name} {other}) {more.name}))"
+                f"(=> (<= (+ {a} {steps}) {c}) "
+                f"(<= (+ {less.name} (* {steps} {other})) {more.name}))"
             )
