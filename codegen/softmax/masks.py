@@ -42,12 +42,14 @@ def mask(kernel: SoftmaxKernel) -> str:
     else:
         lines += single
     if kernel.ragged:
-        lines += [
-            "const unsigned char* const edge_flag =",
-            "    given.mask + mask_at + span.edge_column * given.mask_column_stride;",
-            f"if (!load_flag(edge_flag, span.edge{in_first(kernel)})) "
-            f"words[{kernel.words - 1}] = masked_word;",
-        ]
+        for column, wanted in (
+            ("span.single", "in_head"),
+            ("span.head + span.tail_column", "in_tail"),
+        ):
+            lines.append(
+                f"if (!load_flag(given.mask + mask_at + ({column}) * given.mask_column_stride, "
+                f"span.{wanted}{in_first(kernel)})) words[{kernel.words - 1}] = masked_word;"
+            )
     return function("mask_words", parameters, lines)
 
 

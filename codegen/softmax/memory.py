@@ -156,8 +156,8 @@ def store(kernel: SoftmaxKernel) -> str:
         if kernel.ragged:
             (word,) = packed_text(kernel.out_dtype, ["weight"])
             edge = [
-                f"store_{size}(span.out - span.head + span.edge_column, "
-                f"span.edge{in_first(kernel)}, {word});"
+                f"store_{size}(span.out {where}, {wanted}, {word});"
+                for where, wanted in edges(kernel)
             ]
             single = _single_stores(kernel, kernel.out_dtype)
             lines += [
@@ -200,9 +200,18 @@ def store_log_sum_exp(kernel: SoftmaxKernel) -> str:
 def _load_edge(kernel: SoftmaxKernel) -> list[str]:
     if not kernel.ragged:
         return []
+    word, held = f"words[{kernel.words - 1}]", ("masked_word", f"words[{kernel.words - 1}]")
     return [
-        f"load_{BYTES[kernel.dtype]}(span.x - span.head + span.edge_column, "
-        f"span.edge{in_first(kernel)}, masked_word, words[{kernel.words - 1}]);"
+        f"load_{BYTES[kernel.dtype]}(span.x {where}, {wanted}, {before}, {word});"
+        for before, (where, wanted) in zip(held, edges(kernel), strict=True)
+    ]
+
+
+def edges(kernel: SoftmaxKernel) -> list[tuple[str, str]]:
+    """A thread's single columns of a head and of a tail, from the body, and where it has them."""
+    return [
+        ("- span.head + span.single", f"span.in_head{in_first(kernel)}"),
+        ("+ span.tail_column", f"span.in_tail{in_first(kernel)}"),
     ]
 
 

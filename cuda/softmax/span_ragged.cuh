@@ -4,10 +4,10 @@
 struct Span {
     const Element* x;  // the body's
     Result* out;
-    column_t first, body, edge_column;
-    unsigned head;
-    bool edge;      // this thread takes a single column
-    bool together;  // vectors of the output are aligned where those of the input are
+    column_t first, body, tail_column;
+    unsigned head, single;
+    bool in_head, in_tail;  // this thread takes a single column there
+    bool together;          // vectors of the output are aligned where those of the input are
 };
 
 __device__ __forceinline__ Span span_of(
@@ -29,8 +29,9 @@ __device__ __forceinline__ Span span_of(
     span.first = 0;
     span.body = live ? rest - tail : 0;
     span.together = out_start == start;
-    const unsigned single = single_column(thread, rank);
-    span.edge = live && (single < span.head || (single >= vector && single < vector + tail));
-    span.edge_column = single < vector ? single : given.columns - tail + (single - vector);
+    span.single = single_column(thread, rank);
+    span.in_head = live && span.single < span.head;
+    span.in_tail = live && span.single >= vector && span.single < vector + tail;
+    span.tail_column = rest - tail + (span.single - vector);
     return span;
 }
