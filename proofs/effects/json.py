@@ -88,6 +88,7 @@ def _buffer_to_json(buffer: Buffer) -> dict[str, Any]:
             elements_per_block=None if shares is None else to_json(shares),
             elements=None if total is None else to_json(total),
             written=_terms(buffer.written),
+            phase=to_json(buffer.phase) if buffer.phase != 0 else None,
         ),
     }
 
@@ -170,6 +171,7 @@ def _buffer_from_json(item: Any) -> Buffer:
         alignment=_integer,
         elements=_Optional(from_json),
         written=_Optional(lambda data: _of_terms(Matrix, data)),
+        phase=_Optional(from_json),
     )
 
 

@@ -76,7 +76,8 @@ class Buffer:
 
     The extent is ``elements_per_block * blocks`` elements or, when `elements_per_block` is `None`,
     `elements`, a term over the sizes. `alignment` is what the base address is a multiple of, in
-    bytes. An output whose stores are guarded, or whose extent is a total, says which of its
+    bytes; with a `phase`, a term over the sizes, the base lies so many elements after such a
+    multiple. An output whose stores are guarded, or whose extent is a total, says which of its
     elements are `written`; of any other, every byte is.
     """
 
@@ -87,6 +88,7 @@ class Buffer:
     alignment: int
     elements: Integer | None = None
     written: Matrix | None = None
+    phase: Integer = 0
 
     def __post_init__(self) -> None:
         if (self.elements_per_block is None) == (self.elements is None):
@@ -263,8 +265,9 @@ class Store:
 class Effect:
     """The whole contract of one entry, for 1 to `maximum_blocks` blocks of `threads` threads.
 
-    The entry takes the buffers as pointers, in order, and then the `parameters`; or all of them in
-    the order of `arguments`, their names. `preconditions` between the sizes and ``blocks`` are
+    The entry takes the buffers as pointers, in order, and then the `parameters`; or those that
+    `arguments` names, in its order: all buffers, and a parameter that it leaves out is any number
+    within its bounds, such as the phase of a buffer. `preconditions` between the sizes and ``blocks`` are
     assumed, such as ``Less(columns, stride + 1)``, or a grid large enough for all rows. The launch
     gives the kernel `shared_bytes` of dynamic shared memory.
     """
@@ -295,18 +298,20 @@ class Effect:
                 f"two parameters of {self.entry} share a name",
                 hint="name each parameter differently",
             )
-        if self.arguments and sorted(self.arguments) != sorted(called):
+        sizes = [parameter.name for parameter in self.parameters]
+        given = sorted([*self.arguments, *(size for size in sizes if size not in self.arguments)])
+        if self.arguments and given != sorted(called):
             raise ClaimError(
                 f"the arguments of {self.entry} are {list(self.arguments)}",
                 hint=f"name each of {called} once",
             )
-        sizes = [parameter.name for parameter in self.parameters]
         launch = [*sizes, "blocks"]
         for condition in self.preconditions:
             _compares_only(condition, launch)
         for buffer in self.buffers:
             _mentions_only(buffer.elements_per_block or 0, sizes)
             _mentions_only(buffer.elements or 0, sizes)
+            _mentions_only(buffer.phase, sizes)
             if buffer.written is not None:
                 for extent in (buffer.written.rows, buffer.written.columns, buffer.written.stride):
                     _mentions_only(extent, sizes)

@@ -15,7 +15,7 @@ def assumptions(effect: Effect) -> tuple[str, ...]:
         *(
             f"{buffer.name}: {buffer_bytes(buffer)} bytes, "
             f"{ability[buffer.direction]}, "
-            f"starts at a multiple of {buffer.alignment}, ends within 2^64"
+            f"starts {_start(buffer)}, ends within 2^64"
             for buffer in effect.buffers
         ),
         *(
@@ -43,6 +43,13 @@ def buffer_bytes(buffer: Buffer) -> str:
     if buffer.elements is None:
         return f"{_product(buffer.bytes_per_block)} * blocks"
     return show(buffer.total_bytes)
+
+
+def _start(buffer: Buffer) -> str:
+    multiple = f"a multiple of {buffer.alignment}"
+    if buffer.phase == 0:
+        return f"at {multiple}"
+    return f"{show(buffer.phase)} elements of {buffer.element_bits // 8} bytes after {multiple}"
 
 
 def _product(term: Integer) -> str:

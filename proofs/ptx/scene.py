@@ -231,21 +231,20 @@ def build(effect: Effect) -> Scene:
         domain.less(domain.extend(block, block.width, 32, False), blocks, 32, False),
         domain.less(blocks, limit, 32, False),
     )
-    bases = {}
-    for index, buffer in enumerate(effect.buffers):
-        zeros = buffer.alignment.bit_length() - 1
-        base = domain.variable(f"base{index}", 64 - zeros)
-        bases[buffer.name] = (
-            domain.concatenate([domain.constant(0, zeros), base], [zeros, 64 - zeros])
-            if zeros
-            else base
-        )
     given = {}
     for index, parameter in enumerate(effect.parameters):
         width = parameter.bits
         size = domain.variable(f"size{index}", width)
         given[parameter.name] = size
         assumed[f"size{index}"] = _within(domain, size, parameter.minimum, parameter.maximum)
+    bases = {}
+    for index, buffer in enumerate(effect.buffers):
+        zeros = buffer.alignment.bit_length() - 1
+        base = domain.variable(f"base{index}", 64 - zeros)
+        parts = [domain.constant(0, zeros)] * (zeros > 0) + [base]
+        start = domain.concatenate(parts, [part.width for part in parts])
+        phase = expression(domain, given, buffer.phase * (buffer.element_bits // 8))
+        bases[buffer.name] = domain.add(start, phase, 64)
     return Scene(
         *(effect, domain, thread, block, blocks, step, row, column, given, bases, assumed),
         *({}, {}, {}),

@@ -103,10 +103,13 @@ def _check_pointed(declared: Variable, buffer: Buffer | None) -> None:
                 hint="the effect has an integer there, of which nothing is known",
             )
         return
-    if alignment > buffer.alignment:
+    known = buffer.alignment
+    if buffer.phase != 0:
+        known = min(known, buffer.element_bits // 8)
+    if alignment > known:
         raise PtxError(
             f"{where} points to what is aligned to {alignment}",
-            hint=f"buffer {buffer.name!r} is aligned to {buffer.alignment}",
+            hint=f"buffer {buffer.name!r} is aligned to {known}",
         )
 
 
