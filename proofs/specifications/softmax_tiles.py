@@ -36,6 +36,7 @@ from tylo.layouts.reduction import Reduction, reduction
 from tylo.layouts.row_tiles import row_tile
 
 _LANES, _BLOCK_THREADS, _CLUSTER = 32, 1024, 16
+_VALUES = 510
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,11 @@ class SoftmaxTile:
     cluster: int = 1
 
     def __post_init__(self) -> None:
+        if isinstance(self.repeats, int) and self.vector * self.repeats > _VALUES:
+            raise GenerationError(
+                f"{self.vector * self.repeats} values a thread",
+                hint=f"255 registers hold {_VALUES} at most, two to a register",
+            )
         _ = self.ownership  # its own refusals first
         if self.threads > _BLOCK_THREADS:
             raise GenerationError(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tylo.cli import main
-from tylo.layouts.errors import BundleError
+from tylo.layouts.errors import BundleError, GenerationError
 from tylo.proofs.bundle import Bundle, Checked, Manifest, check_bundle
 from tylo.proofs.bundle.check import not_covered
 from tylo.proofs.bundle.manifest import manifest_from_bytes
@@ -86,3 +86,17 @@ def test_an_effect_with_other_names_is_refused() -> None:
     forged = Bundle(bundle.manifest, {EFFECT: effect_to_bytes(stated.effect)})
     (check,) = (each for each in check_bundle(forged).checks if each.subject == EFFECT)
     assert check.verdict == "fails"
+
+
+def test_a_parameter_given_twice_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    twice = ["--set", "vector=4", "--set", "vector=2"]
+    assert main(["generate", "softmax", *twice, "-o", str(tmp_path / "bundle")]) == 2
+    assert "--set vector twice" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("repeats", [200, 10**11])
+def test_more_values_than_registers_hold_are_refused_at_once(repeats: int) -> None:
+    with pytest.raises(GenerationError, match="values a thread; 255 registers"):
+        specification("softmax", {"repeats": repeats})

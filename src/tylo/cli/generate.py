@@ -58,9 +58,13 @@ def _parameters(options: argparse.Namespace) -> dict[str, int | str]:
         "warps_m": options.warps_m,
     }
     found = tile if options.primitive == "pack_operand_a" else {}
+    named: set[str] = set()
     for each in options.set or ():
         label, sign, value = each.partition("=")
         if not (label and sign and value):
             raise GenerationError(f"--set {each!r}", hint="write --set NAME=VALUE")
+        if label in named:
+            raise GenerationError(f"--set {label} twice", hint="give each parameter once")
+        named.add(label)
         found[label] = int(value) if value.isascii() and value.isdigit() else value
     return found
