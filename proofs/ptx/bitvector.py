@@ -84,12 +84,11 @@ class BitVectors:
             left, right, a, b = right, left, b, a
         if b is not None and (_NEUTRAL.get(operator) == b or (operator == "bvmul" and b == 1)):
             return left
-        if operator == "bvadd" and b is not None and left.operator == "bvadd":
+        if operator in ("bvadd", "bvxor") and b is not None and left.operator == operator:
             inner = left.operands[1].value
             if inner is not None:
-                return self._binary(
-                    "bvadd", left.operands[0], self.constant(inner + b, width), width
-                )
+                both = inner + b if operator == "bvadd" else inner ^ b
+                return self._binary(operator, left.operands[0], self.constant(both, width), width)
         return self._node(operator, "", (left, right), result)
 
     def add(self, left: Expression, right: Expression, width: int) -> Expression:

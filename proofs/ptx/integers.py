@@ -65,6 +65,7 @@ class _Writer:
         self.maxima = maxima
         self.lines: list[str] = []
         self.products: list[Product] = []
+        self.named: dict[str, str] = {}
         self.number: dict[int, str] = {}
         self.bits: dict[int, str] = {}
         self.most: dict[int, int] = {}
@@ -72,8 +73,10 @@ class _Writer:
         self.count = 0
 
     def name(self, text: str, sort: str = "Int") -> str:
-        """A name for a text that is used more than once."""
-        called = f"t{self.count}"
+        """A name for a text that is used more than once; what is spelled alike is the same."""
+        if text in self.named:
+            return self.named[text]
+        called = self.named[text] = f"t{self.count}"
         self.count += 1
         self.lines.append(f"(define-fun {called} () {sort} {text})")
         return called
@@ -188,10 +191,7 @@ class _Writer:
                 difference = self.name(f"(- {a} {b})")
                 return f"(ite (< {difference} 0) (+ {difference} {size}) {difference})"
             case "bvmul" if constant is None:
-                product = Product(f"product{len(self.products)}", node, self.maxima, (a, b))
-                self.products.append(product)
-                self.lines.append(f"(declare-const {product.name} Int)")
-                return self.wrapped(product.name, low * high, width)
+                return self.wrapped(self._product(node, a, b), low * high, width)
             case "bvmul":
                 self.zeros[id(node)] = _trailing(int(constant or 0)) + self.zeros[id(left)]
                 return self.wrapped(f"(* {constant} {a})", low * int(constant or 0), width)
@@ -219,6 +219,16 @@ class _Writer:
                 both, twice = _masked(a, constant, low), node.operator == "bvxor"
                 return f"(- (+ {a} {constant}) {f'(* 2 {both})' if twice else both})"
         raise _NoForm
+
+    def _product(self, node: Expression, left: str, right: str) -> str:
+        """The name of a product of two values that vary."""
+        for known in self.products:
+            if set(known.factors) == {left, right}:
+                return known.name
+        product = Product(f"product{len(self.products)}", node, self.maxima, (left, right))
+        self.products.append(product)
+        self.lines.append(f"(declare-const {product.name} Int)")
+        return product.name
 
     def _apart(self, left: Expression, right: Expression) -> bool:
         """Whether two numbers have no bit in common, the one being below the other's lowest."""

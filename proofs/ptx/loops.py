@@ -8,7 +8,8 @@ known but what it is made of: `Scene.carried`. No address, guard or number of st
 one. Nothing of this is trusted. These obligations say that it is right:
 
 closed form
-    After a trip from the closed forms at step, the register has its closed form at step + 1.
+    After a trip from the closed forms at step that is not the last, the register has its closed
+    form at step + 1.
 first step
     Whoever reaches the loop makes at least one step: the count is not zero.
 next step, last step
@@ -46,7 +47,7 @@ def cut(walker: Walker, machine: Machine, first: int) -> bool:
     branch = walker.flow.body[last]
     mark = machine.record.mark()
     trial = machine.fork()
-    condition = _once(walker, trial, first, last)
+    condition, _ = _once(walker, trial, first, last)
     machine.record.rewind(mark)
     if condition.value is not None:
         return False
@@ -58,16 +59,28 @@ def cut(walker: Walker, machine: Machine, first: int) -> bool:
     return True
 
 
-def _once(walker: Walker, machine: Machine, first: int, last: int) -> Expression:
-    """One trip through a body; returns the condition of going on."""
-    branch = walker.flow.body[last]
+_Ways = list[tuple[Expression, dict[str, Expression]]]
+
+
+def _once(walker: Walker, machine: Machine, first: int, last: int) -> tuple[Expression, _Ways]:
+    """One trip through a body: the condition of going on, and the ways out of the middle."""
+    from tylo.proofs.ptx.paths import WayOut
+
+    branch, domain = walker.flow.body[last], machine.domain
     walker.walked.add(first)
-    guard = machine.guard
+    guard, outer = machine.guard, walker.way_out
+    walker.way_out = WayOut(last + 1, machine)
     after = walker.run(machine, first, last)
+    ways, walker.way_out = walker.way_out.taken, outer
     walker.walked.discard(first)
+    for leaves, _ in ways:
+        guard = domain.bit_and(guard, machine.scene.negate(leaves), 1)
     if after is None or after.guard is not guard:
         raise branch.error("a way out of the middle of a loop", hint="the proof does not cover it")
-    return after.condition(branch)
+    going_on = after.condition(branch)
+    for leaves, _ in ways:
+        going_on = domain.bit_and(machine.scene.negate(leaves), going_on, 1)
+    return going_on, ways
 
 
 class _Cut:
@@ -112,14 +125,14 @@ class _Cut:
             end = domain.subtract(count, one, 64)
         else:
             within, end = self._uneven(condition, following)
-        inside = machine.fork(within)
-        registers, taken = self._trip(self.wide, inside, record=True)
-        self._facts(inside.guard, taken, count, following)
+        inside = machine.fork(within).guard
+        registers, taken = self._trip(self.wide, machine.fork(within), record=True)
+        self._facts(inside, taken, count, following)
         for name, slope_at in self._forms(following).items():
             if name in self.slopes:
                 self._fact(
                     f"closed form of {name}",
-                    self._and(inside.guard, scene.differ(registers[name], slope_at)),
+                    self._and(self._and(inside, taken), scene.differ(registers[name], slope_at)),
                     "another value",
                     "its closed form",
                 )
@@ -171,9 +184,15 @@ class _Cut:
         machine.registers = self._forms(step)
         machine.unknown = frozenset(self.changed)
         machine.looped = True
-        condition = _once(self.walker, machine, self.first, self.last)
+        condition, ways = _once(self.walker, machine, self.first, self.last)
         if not record:
             machine.record.rewind(mark)
+            for leaves, left in reversed(ways):
+                machine.registers = {
+                    name: self.domain.select(leaves, left[name], value, value.width)
+                    for name, value in machine.registers.items()
+                    if name in left
+                }
         return machine.registers, condition
 
     def _facts(
@@ -272,7 +291,32 @@ class _Cut:
                 if taken and after <= steps
             ):
                 return count
-        return None
+        return self._until_equal(condition)
+
+    def _until_equal(self, condition: Expression) -> Expression | None:
+        """The steps until a register that changes by a constant has some value, if that ends it."""
+        domain, step = self.domain, str(self.scene.step.attribute)
+        if condition.operator != "bvxor" or condition.operands[0].operator != "=":
+            return None
+        moving, end = condition.operands[0].operands
+        starts, ends = (
+            [
+                domain.substitute([side], {step: domain.constant(at, self.scene.step.width)})[0]
+                for side in (moving, end)
+            ]
+            for at in range(2)
+        )
+        if starts[1] is not ends[1]:
+            return None
+        pace = self._slope(starts[0], ends[0])
+        if not pace:
+            return None
+        width, down = moving.width, pace >> (moving.width - 1)
+        way = (starts[0], end) if down else (end, starts[0])
+        by = domain.constant((1 << width) - pace if down else pace, width)
+        more = domain.divide(domain.subtract(*way, width), by, width, False)
+        wide = domain.extend(more, width, 64, False)
+        return domain.add(wide, domain.constant(1, 64), 64)
 
     def _limit(self, condition: Expression, following: Expression) -> Expression:
         """A repeat of the effect that no thread's steps seem to exceed."""

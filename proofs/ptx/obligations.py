@@ -32,7 +32,6 @@ any address, in 32 or 64 bits, violates an address or bounds obligation.
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -41,10 +40,11 @@ from tylo.layouts.terms import Integer, show
 from tylo.layouts.terms import evaluate as evaluate_term
 from tylo.layouts.terms import name as named
 from tylo.proofs.effects import Buffer, Effect, Less, Store, buffer_bytes
-from tylo.proofs.ptx.bitvector import Expression, evaluate
+from tylo.proofs.ptx.bitvector import Expression
 from tylo.proofs.ptx.contract import sample, step_share, written_once
 from tylo.proofs.ptx.coverage import written_as_said
 from tylo.proofs.ptx.integers import integer_script
+from tylo.proofs.ptx.pairing import pair, sources, unrolled_stores
 from tylo.proofs.ptx.parser import parse
 from tylo.proofs.ptx.parts import part_obligations
 from tylo.proofs.ptx.paths import walk
@@ -53,9 +53,7 @@ from tylo.proofs.ptx.scene import Scene, build, parameters, special_registers
 from tylo.proofs.ptx.smtlib import script
 from tylo.proofs.ptx.surroundings import require_module, shared_variables
 from tylo.proofs.ptx.symbolic import Access, Machine, Record
-
-_SAMPLE_THREADS = 16
-_SAMPLE_PLACES = ((0, 0), (5, 0), (1, 2))  # block and step
+from tylo.proofs.ptx.unrolled import Unrolled
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +140,7 @@ def obligations(ptx_text: str, effect: Effect, architecture: str | None = None) 
     result = list(_contract(scene))
     result += _performed(scene, record.accesses, entry.line)
     loads = [access for access in record.accesses if access.value is None]
-    for position, (access, buffer) in enumerate(zip(loads, _sources(scene, loads), strict=True)):
+    for position, (access, buffer) in enumerate(zip(loads, sources(scene, loads), strict=True)):
         result += _inside(scene, access, f"load {position}", buffer)
     for each in record.unspecified:
         at = each.instruction
@@ -170,11 +168,17 @@ def _performed(scene: Scene, accesses: Sequence[Access], line: int) -> Iterator[
     """What the stores must do, and the stores that must not be left out or made twice."""
     stores = [access for access in accesses if access.value is not None]
     loads = [access for access in accesses if access.value is None]
-    pairing = _pair(scene, stores)
+    pairing = pair(scene, stores)
     domain = scene.domain
+    several = unrolled_stores(scene, stores, pairing)
+    for index, unrolled in several.items():
+        yield from _shared_steps(scene, unrolled, index, loads, line)
     for position, access in enumerate(stores):
-        yield from _store(scene, access, pairing.get(position), loads)
+        if pairing.get(position) not in several:
+            yield from _store(scene, access, pairing.get(position), loads)
     for index, store in enumerate(scene.effect.stores):
+        if index in several:
+            continue
         made = [
             (access, _guard(scene, access, store))
             for position, access in enumerate(stores)
@@ -205,6 +209,51 @@ def _performed(scene: Scene, accesses: Sequence[Access], line: int) -> Iterator[
             )
 
 
+def _shared_steps(
+    scene: Scene, unrolled: Unrolled, index: int, loads: Sequence[Access], line: int
+) -> Iterator[Obligation]:
+    """What instructions that share the steps of a store must do."""
+    label, store = f"store {index}", unrolled.store
+    buffer = scene.effect.buffer(store.buffer)
+    for access in unrolled.accesses:
+        where = access.instruction.line, access.instruction.text, scene
+        yield Obligation(
+            f"{label}: address", *where, unrolled.misplaced(access), access.address, "a step's"
+        )
+        yield Obligation(
+            f"{label}: where",
+            *where,
+            unrolled.unwanted(access),
+            "performed",
+            f"performed only where {unrolled.conditions()}",
+        )
+        yield from _inside(scene, access, label, buffer)
+        meeting = unrolled.meeting(access)
+        for name, violation, found, goal in part_obligations(scene, meeting, store, loads):
+            yield Obligation(f"{label}: {name}", *where, violation, found, goal)
+    first = unrolled.accesses[0].instruction
+    for missing in unrolled.missing():
+        yield Obligation(
+            f"{label}: all steps",
+            first.line,
+            first.text,
+            scene,
+            missing,
+            "a step that is not made",
+            unrolled.address,
+        )
+    for access, violation in unrolled.twice():
+        yield Obligation(
+            f"{label}: once",
+            access.instruction.line,
+            access.instruction.text,
+            scene,
+            violation,
+            access.address,
+            "written once",
+        )
+
+
 def _guard(scene: Scene, access: Access, store: Store) -> Expression:
     """Where an access is performed, with a step: what stands in no loop is done in step zero."""
     if access.looped or (store.repeat == 1 and not access.looped):
@@ -212,54 +261,6 @@ def _guard(scene: Scene, access: Access, store: Store) -> Expression:
     first = scene.domain.constant(0, scene.step.width)
     zero = scene.domain.equal(scene.step, first, scene.step.width)
     return scene.domain.bit_and(access.guard, zero, 1)
-
-
-def _pair(scene: Scene, stores: Sequence[Access]) -> dict[int, int]:
-    """Which store of the contract each store of the kernel is taken to be."""
-    wanted = [scene.address(store.buffer, store.offset) for store in scene.effect.stores]
-    roots = [access.address for access in stores]
-    agree: Counter[tuple[int, int]] = Counter()
-    for point in _sample(scene):
-        values = evaluate(roots + wanted, point)
-        goals: dict[int, list[int]] = {}
-        for index, address in enumerate(values[len(roots) :]):
-            goals.setdefault(address, []).append(index)
-        for position, address in enumerate(values[: len(roots)]):
-            for index in goals.get(address, []):
-                agree[position, index] += 1
-    pairing: dict[int, int] = {}
-    for (position, index), _ in agree.most_common():
-        if position not in pairing and index not in pairing.values():
-            pairing[position] = index
-    # Several instructions may make one store, each under a condition of its own.
-    for (position, index), _ in agree.most_common():
-        pairing.setdefault(position, index)
-    # What agrees nowhere is paired in order, so that a report can say what was expected.
-    rest = [index for index in range(len(wanted)) if index not in pairing.values()]
-    for position in range(len(roots)):
-        if position not in pairing and rest:
-            pairing[position] = rest.pop(0)
-    return pairing
-
-
-def _sample(scene: Scene) -> Iterator[dict[str, int]]:
-    effect = scene.effect
-    for thread in range(0, effect.threads, max(1, effect.threads // _SAMPLE_THREADS)):
-        for block, step in _SAMPLE_PLACES:
-            if block < effect.maximum_blocks and (step == 0 or scene.repeats()):
-                yield scene.point(thread, block, step)
-
-
-def _sources(scene: Scene, loads: Sequence[Access]) -> list[Buffer | None]:
-    """The input buffer that each load most often lies in at sample points."""
-    votes: list[Counter[str]] = [Counter() for _ in loads]
-    roots = [access.address for access in loads]
-    for point in _sample(scene):
-        for count, address in zip(votes, evaluate(roots, point), strict=True):
-            found = scene.place(address)
-            if found and found[0].direction == "in":
-                count[found[0].name] += 1
-    return [scene.effect.buffer(max(v, key=lambda name: v[name])) if v else None for v in votes]
 
 
 def _contract(scene: Scene) -> Iterator[Obligation]:

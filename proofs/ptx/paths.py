@@ -8,18 +8,31 @@ depends on memory may be so or not: it becomes a variable of its own, about whic
 so that whatever is proven holds either way.
 
 Loops are the business of `loops`: walked where their condition is a constant, else cut at their
-head.
+head. Out of the middle of a loop that is cut, ways may lead to the place right after it, as where
+several steps were written out one after the other.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass, field
 
 from tylo.layouts.errors import PtxError
 from tylo.proofs.ptx.bitvector import Expression
 from tylo.proofs.ptx.control import Flow
 from tylo.proofs.ptx.loops import cut
+from tylo.proofs.ptx.program import Instruction
 from tylo.proofs.ptx.symbolic import Machine
 
 _MOST_STEPS = 200_000
+
+
+@dataclass(slots=True)
+class WayOut:
+    """The place after a loop, and who goes there from the middle: conditions and registers."""
+
+    place: int
+    machine: Machine
+    taken: list[tuple[Expression, dict[str, Expression]]] = field(default_factory=list)
 
 
 class Walker:
@@ -29,6 +42,7 @@ class Walker:
         self.flow = flow
         self.budget = _MOST_STEPS
         self.walked: set[int] = set()
+        self.way_out: WayOut | None = None  # of the innermost loop
 
     def run(self, machine: Machine, position: int, stop: int) -> Machine | None:
         """The machine at `stop`, which all ways from here come to; `None` where all return."""
@@ -63,6 +77,10 @@ class Walker:
                 continue
             if target <= position:
                 raise instruction.error("a loop that is walked comes to no constant end")
+            if self.way_out is not None and target == self.way_out.place:
+                self._leave(machine, instruction, condition)
+                position += 1
+                continue
             met = self._both_ways(machine, position, target, machine.scene.decision(condition))
             if met is None:
                 return None
@@ -71,6 +89,17 @@ class Walker:
             if position == end:
                 return None
         return machine
+
+    def _leave(self, machine: Machine, instruction: Instruction, condition: Expression) -> None:
+        """Go on where the way out of a loop is not taken."""
+        assert self.way_out is not None
+        if condition.opaque:
+            raise instruction.error("a loop whose end depends on memory")
+        if machine is not self.way_out.machine:
+            raise instruction.error("a way out of a loop from where ways part", hint="not covered")
+        self.way_out.taken.append((condition, dict(machine.registers)))
+        stays = machine.scene.negate(condition)
+        machine.guard = machine.domain.bit_and(machine.guard, stays, 1)
 
     def _both_ways(
         self, machine: Machine, position: int, target: int, condition: Expression

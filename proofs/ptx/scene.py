@@ -13,13 +13,14 @@ from typing import TypeAlias
 from tylo.layouts.terms import Integer
 from tylo.layouts.terms import name as named
 from tylo.proofs.effects import Buffer, Effect, Less, Store
-from tylo.proofs.ptx.bitvector import BitVectors, Expression, order
+from tylo.proofs.ptx.bitvector import BitVectors, Expression, evaluate, order
 from tylo.proofs.ptx.contract import expression, extent, sample, sizes
 from tylo.proofs.ptx.program import Entry, Variable
 from tylo.proofs.ptx.samples import samples
 
 _Values: TypeAlias = Mapping[str, int]
 _COUNTED = ("thread", "block", "step", "row", "column")
+_MOST_SETTLED = 24  # steps tried
 _SHARED_BITS = 24
 _SHARED_STEP = 1 << 19  # farther than any shared variable reaches
 _BASE_STEP = 44  # sample bases lie 2^44 bytes apart, farther than any buffer reaches
@@ -189,6 +190,17 @@ class Scene:
         for index, buffer in enumerate(self.effect.buffers):
             values[f"base{index}"] = ((index + 1) << _BASE_STEP) // buffer.alignment
         return values
+
+    def settled(self, point: dict[str, int]) -> dict[str, int]:
+        """A sample point at which loops ended in steps in which they may end."""
+        result = dict(point)
+        for name in self.made:
+            facts = list(self.assumed.get(name, ())) if name.startswith("last.") else []
+            for value in range(_MOST_SETTLED if facts else 0):
+                result[name] = value
+                if all(evaluate(facts, result)):
+                    break
+        return result
 
     def place(self, address: int) -> tuple[Buffer, int] | None:
         """The buffer, and the offset in it, of an address at a sample point."""

@@ -1,0 +1,115 @@
+"""Which store of the contract each store of the kernel is taken to be: by where they go.
+
+Sample points suggest it; what is paired is then proven, never trusted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from tylo.proofs.effects import Buffer
+from tylo.proofs.ptx.bitvector import evaluate
+from tylo.proofs.ptx.scene import Scene
+from tylo.proofs.ptx.symbolic import Access
+from tylo.proofs.ptx.unrolled import Unrolled
+
+_SAMPLE_THREADS = 16
+_SAMPLE_STEPS = 24
+_SAMPLE_PLACES = ((0, 0), (5, 0), (1, 2))  # block and step
+
+
+def pair(scene: Scene, stores: Sequence[Access]) -> dict[int, int]:
+    """Which store of the contract each store of the kernel is taken to be."""
+    wanted = [scene.address(store.buffer, store.offset) for store in scene.effect.stores]
+    roots = [access.address for access in stores]
+    agree: Counter[tuple[int, int]] = Counter()
+    for point in sample_points(scene):
+        values = evaluate(roots + wanted, point)
+        goals: dict[int, list[int]] = {}
+        for index, address in enumerate(values[len(roots) :]):
+            goals.setdefault(address, []).append(index)
+        for position, address in enumerate(values[: len(roots)]):
+            for index in goals.get(address, []):
+                agree[position, index] += 1
+    pairing: dict[int, int] = {}
+    for (position, index), _ in agree.most_common():
+        if position not in pairing and index not in pairing.values():
+            pairing[position] = index
+    # Several instructions may make one store, each under a condition of its own.
+    for (position, index), _ in agree.most_common():
+        pairing.setdefault(position, index)
+    pairing = _by_some_step(scene, stores, pairing)
+    # What agrees nowhere is paired in order, so that a report can say what was expected.
+    rest = [index for index in range(len(wanted)) if index not in pairing.values()]
+    for position in range(len(roots)):
+        if position not in pairing and rest:
+            pairing[position] = rest.pop(0)
+    return pairing
+
+
+def _by_some_step(scene: Scene, stores: Sequence[Access], known: dict[int, int]) -> dict[int, int]:
+    """Stores that lie, at a sample point, where a step of the contract's does."""
+    pairing, domain = dict(known), scene.domain
+    repeated = [i for i, store in enumerate(scene.effect.stores) if store.repeat != 1]
+    left = [position for position in range(len(stores)) if position not in pairing]
+    if not left or not repeated:
+        return pairing
+    wanted = [
+        domain.substitute(
+            [scene.address(store.buffer, store.offset)],
+            {"step": domain.constant(step, scene.step.width)},
+        )[0]
+        for store in (scene.effect.stores[index] for index in repeated)
+        for step in range(_SAMPLE_STEPS)
+        if step < 1 << scene.step.width
+    ]
+    for position in left:
+        votes: Counter[int] = Counter()
+        for point in sample_points(scene):
+            (found,), goals = evaluate([stores[position].address], point), evaluate(wanted, point)
+            per_store = len(wanted) // len(repeated)
+            votes.update(
+                repeated[number // per_store] for number, goal in enumerate(goals) if goal == found
+            )
+        if votes:
+            pairing[position] = votes.most_common(1)[0][0]
+    return pairing
+
+
+def sample_points(scene: Scene) -> Iterator[dict[str, int]]:
+    effect = scene.effect
+    for thread in range(0, effect.threads, max(1, effect.threads // _SAMPLE_THREADS)):
+        for block, step in _SAMPLE_PLACES:
+            if block < effect.maximum_blocks and (step == 0 or scene.repeats()):
+                yield scene.settled(scene.point(thread, block, step))
+
+
+def sources(scene: Scene, loads: Sequence[Access]) -> list[Buffer | None]:
+    """The input buffer that each load most often lies in at sample points."""
+    votes: list[Counter[str]] = [Counter() for _ in loads]
+    roots = [access.address for access in loads]
+    for point in sample_points(scene):
+        for count, address in zip(votes, evaluate(roots, point), strict=True):
+            found = scene.place(address)
+            if found and found[0].direction == "in":
+                count[found[0].name] += 1
+    return [scene.effect.buffer(max(v, key=lambda name: v[name])) if v else None for v in votes]
+
+
+def unrolled_stores(
+    scene: Scene, stores: Sequence[Access], pairing: dict[int, int]
+) -> dict[int, Unrolled]:
+    """The stores whose steps are not the trips of one loop, at sample points."""
+    found: dict[int, Unrolled] = {}
+    for index, store in enumerate(scene.effect.stores):
+        mine = [access for position, access in enumerate(stores) if pairing.get(position) == index]
+        if store.repeat == 1 or not mine:
+            continue
+        wanted = scene.address(store.buffer, store.offset)
+        roots = [wanted, *(access.address for access in mine)]
+        points = list(sample_points(scene))
+        apart = any(len(set(evaluate(roots, point))) > 1 for point in points)
+        if len(mine) > 1 and apart:
+            found[index] = Unrolled(scene, store, mine)
+    return found
