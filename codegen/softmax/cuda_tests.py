@@ -36,7 +36,14 @@ _PER_LINE = 8
 def kernel_of(case: SoftmaxCase) -> SoftmaxKernel:
     """The kernel that a specification's case is about."""
     return SoftmaxKernel(
-        case.tile, case.dtype, case.out_dtype, form=_FORMS[case.form], lse=case.lse
+        case.tile,
+        case.dtype,
+        case.out_dtype,
+        form=_FORMS[case.form],
+        ragged=case.ragged,
+        held=case.held,
+        mask_modes=case.mask or None,
+        lse=case.lse,
     )
 
 

@@ -16,10 +16,10 @@ __device__ __forceinline__ Span span_of(
     const Element* x = given.x + row * given.row_stride;
     Result* out = result_row(given, row);
     const unsigned start =
-        static_cast<unsigned>(reinterpret_cast<unsigned long long>(x) / sizeof(Element)) % vector;
+        static_cast<unsigned>(reinterpret_cast<unsigned long long>(x) / sizeof(Element));
     const unsigned out_start =
-        static_cast<unsigned>(reinterpret_cast<unsigned long long>(out) / sizeof(Result)) % vector;
-    const unsigned to_aligned = (vector - start) % vector;
+        static_cast<unsigned>(reinterpret_cast<unsigned long long>(out) / sizeof(Result));
+    const unsigned to_aligned = (0 - start) % vector;
     span.head = given.columns < to_aligned ? static_cast<unsigned>(given.columns) : to_aligned;
     const column_t rest = given.columns - span.head;
     const unsigned tail = static_cast<unsigned>(rest % vector);
@@ -28,7 +28,7 @@ __device__ __forceinline__ Span span_of(
     span.out = out + span.head;
     span.first = 0;
     span.body = live ? rest - tail : 0;
-    span.together = out_start == start;
+    span.together = (out_start - start) % vector == 0;
     span.single = single_column(thread, rank);
     span.in_head = live && span.single < span.head;
     span.in_tail = live && span.single >= vector && span.single < vector + tail;

@@ -28,7 +28,6 @@ from tylo.proofs.claims import Claim, Conjunct
 from tylo.proofs.effects import (
     Buffer,
     Effect,
-    Element,
     Less,
     Matrix,
     Parameter,
@@ -37,6 +36,13 @@ from tylo.proofs.effects import (
     computed,
 )
 from tylo.proofs.specifications import reduction, softmax_state
+from tylo.proofs.specifications.softmax_stores import (
+    Parts,
+    Stores,
+    column_of,
+    row_in_block,
+    row_of,
+)
 from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
 
 ENTRY = "tylo_softmax"
@@ -55,14 +61,17 @@ class SoftmaxCase:
 
     tile: SoftmaxTile
     dtype: str
-    out_dtype: str
+    out_dtype: str | None
     form: str = "rows"
     lse: bool = False
+    ragged: bool = False
+    held: bool = True
+    mask: int = 0
 
     def __post_init__(self) -> None:
         for label, given, known in (
             ("dtype", self.dtype, tuple(_BITS)),
-            ("dtype", self.out_dtype, tuple(_BITS)),
+            ("dtype", self.out_dtype or self.dtype, tuple(_BITS)),
             ("form", self.form, FORMS),
         ):
             if given not in known:
@@ -90,10 +99,10 @@ def claims(case: SoftmaxCase) -> tuple[Claim, ...]:
 def _closed_form(tile: SoftmaxTile) -> Claim:
     """The threads of a row lie side by side, so that its ownership has a shorter spelling."""
     thread = name("thread")
-    conjuncts = [Conjunct("row", "=", tile.row(thread), _row_in_block(tile))]
+    conjuncts = [Conjunct("row", "=", tile.row(thread), row_in_block(tile))]
     conjuncts += [
         Conjunct(
-            f"column of vector {number}", "=", tile.column(thread, number), _column(tile, number)
+            f"column of vector {number}", "=", tile.column(thread, number), column_of(tile, number)
         )
         for number in range(tile.repeats)
     ]
@@ -107,14 +116,6 @@ def _closed_form(tile: SoftmaxTile) -> Claim:
     )
 
 
-def _row_in_block(tile: SoftmaxTile) -> Integer:
-    return name("thread") // tile.row_threads
-
-
-def _column(tile: SoftmaxTile, number: int) -> Integer:
-    return name("thread") % tile.row_threads * tile.vector + number * tile.step
-
-
 def theorem(case: SoftmaxCase) -> str:
     """What the certificate says, in a sentence or two."""
     return (
@@ -126,114 +127,128 @@ def theorem(case: SoftmaxCase) -> str:
 
 def effect(case: SoftmaxCase) -> Effect:
     """The stores of the kernel: where, when, and of which row."""
-    tile, size = case.tile, _BITS[case.dtype] // 8
-    rows, columns = name("rows"), name("columns")
-    stride, out_stride = name("row_stride"), name("out_row_stride")
-    buffers = [
-        Buffer(
-            "x",
-            "in",
-            8 * size,
-            None,
-            tile.vector * size,
-            elements=rows * stride - stride + columns,
-        ),
-        Buffer(
-            "out",
-            "out",
-            _BITS[case.out_dtype],
-            None,
-            _piece(case) * _BITS[case.out_dtype] // 8,
-            elements=rows * out_stride - out_stride + columns,
-            written=Matrix(rows, columns, out_stride),
-        ),
-    ]
+    tile, rows, columns = case.tile, name("rows"), name("columns")
+    stores = _stores(case)
+    found: list[Store] = []
+    if case.out_dtype:
+        found += stores.probabilities(
+            computed(_BITS[case.out_dtype], "probability", *_own_row(case))
+        )
     if case.lse:
-        buffers.append(Buffer("lse", "out", 32, None, 4, elements=rows, written=Matrix(rows, 1, 1)))
+        found.append(stores.log_sum_exp(computed(32, "log-sum-exp", *_own_row(case))))
+    strides = [name(each) for each in _strides(case)]
+    preconditions = [Less(columns, each + 1) for each in strides]
+    if not case.ragged:
+        preconditions += [Less(each % tile.vector, 1) for each in (columns, *strides)]
+    preconditions.append(Less(rows, name("blocks") * tile.block_rows + 1))
+    parameters = tuple(_parameters(case))
+    buffers = tuple(_buffers(case))
+    called = [each.name for each in (*buffers, *parameters)]
+    phases = {buffer.phase for buffer in buffers} - {0}
     return Effect(
         entry=ENTRY,
         threads=tile.threads,
-        buffers=tuple(buffers),
-        stores=(*_probabilities(case), *(_log_sum_exp(case) if case.lse else ())),
+        buffers=buffers,
+        stores=tuple(found),
         maximum_blocks=-(-_ROWS // tile.block_rows),
-        parameters=(
-            Parameter("rows", 64, 1, _ROWS),
-            Parameter("columns", 32, 1, tile.capacity if case.form == "rows" else _STRIDE),
-            Parameter("row_stride", 64, 1, _STRIDE),
-            Parameter("out_row_stride", 64, 1, _STRIDE),
-        ),
-        preconditions=(
-            Less(columns, stride + 1),
-            Less(columns, out_stride + 1),
-            *(Less(each % tile.vector, 1) for each in (columns, stride, out_stride)),
-            Less(rows, name("blocks") * tile.block_rows + 1),
-        ),
+        parameters=parameters,
+        preconditions=(*preconditions, *_mask_rows(case)),
+        arguments=tuple(each for each in called if name(each) not in phases) if phases else (),
     )
 
 
-def _probabilities(case: SoftmaxCase) -> Iterator[Store]:
-    tile, bits = case.tile, _BITS[case.out_dtype]
-    here, own = _row(tile), _own_row(case)
-    columns, piece = name("columns"), _piece(case)
-    step = name("step") * tile.capacity if case.form == "stream" else 0
-    repeat = (columns + (tile.capacity - 1)) // tile.capacity if case.form == "stream" else 1
-    for number in range(tile.repeats):
-        first = step + _column(tile, number)
-        for start in range(0, tile.vector, piece):
-            at = first + start
-            yield Store(
-                "out",
-                (here * name("out_row_stride") + at) * (bits // 8),
-                tuple(computed(bits, "probability", own) for _ in range(piece)),
-                repeat,
-                (Less(here, name("rows")), Less(first, columns)),
-                replace(_writer(case), row=here, column=at),
-            )
+def _stores(case: SoftmaxCase) -> Stores:
+    out = case.out_dtype or case.dtype
+    return Stores(
+        tile=case.tile,
+        streamed=case.form == "stream",
+        given=Parts(case.tile, "row_stride", "x_phase" if case.ragged else ""),
+        wanted=Parts(case.tile, "out_row_stride", "out_phase" if case.ragged else ""),
+        bits=_BITS[out],
+        most=min(case.tile.vector, _STORE_BITS // _BITS[out]),
+    )
 
 
-def _log_sum_exp(case: SoftmaxCase) -> Iterator[Store]:
+def _strides(case: SoftmaxCase) -> list[str]:
+    return ["row_stride", *(["out_row_stride"] if case.out_dtype else [])]
+
+
+def _buffers(case: SoftmaxCase) -> Iterator[Buffer]:
+    rows, columns, vector = name("rows"), name("columns"), case.tile.vector
+    for label, dtype, stride in (
+        ("x", case.dtype, name("row_stride")),
+        ("out", case.out_dtype, name("out_row_stride")),
+    ):
+        if not dtype:
+            continue
+        # A vector of the output may be wider than one store.
+        aligned = vector if case.ragged else min(vector, _STORE_BITS // _BITS[dtype])
+        yield Buffer(
+            label,
+            "in" if label == "x" else "out",
+            _BITS[dtype],
+            None,
+            aligned * _BITS[dtype] // 8,
+            elements=rows * stride - stride + columns,
+            written=None if label == "x" else Matrix(rows, columns, stride),
+            phase=name(f"{label}_phase") if case.ragged else 0,
+        )
+    if case.lse:
+        yield Buffer("lse", "out", 32, None, 4, elements=rows, written=Matrix(rows, 1, 1))
+    if case.mask:
+        yield Buffer("mask", "in", 8, None, 1, elements=_mask_end(case))
+
+
+def _parameters(case: SoftmaxCase) -> Iterator[Parameter]:
     tile = case.tile
-    here = _row(tile)
-    writer = _writer(case, column=0)
-    yield Store(
-        "lse",
-        here * 4,
-        (computed(32, "log-sum-exp", _own_row(case)),),
-        1,
-        (Less(here, name("rows")), Less(name("thread") % tile.row_threads, 1)),
-        replace(writer, row=here, column=0, step=0),
-    )
+    least = tile.vector if case.ragged else 1
+    most = tile.capacity + least - 1 if case.form == "rows" else _STRIDE
+    yield Parameter("rows", 64, 1, _ROWS)
+    yield Parameter("columns", 32, least, most)
+    for each in _strides(case):
+        yield Parameter(each, 64, 1, _STRIDE)
+    if case.mask:
+        yield Parameter("mask_column_stride", 64, 0, _STRIDE)
+        for extent, apart in _modes(case):
+            yield Parameter(extent, 64, 1, _ROWS)
+            yield Parameter(apart, 64, 0, _STRIDE)
+    if case.ragged:
+        yield Parameter("x_phase", 32, 0, tile.vector - 1)
+        if case.out_dtype:
+            yield Parameter("out_phase", 32, 0, tile.vector - 1)
 
 
-def _writer(case: SoftmaxCase, column: Integer | None = None) -> Element:
-    """Who writes an element: the inverse of row and column of a thread's vectors."""
-    tile, row = case.tile, name("row")
-    where = name("column") if column is None else column
-    return Element(
-        row=0,
-        column=0,
-        block=row // tile.block_rows,
-        thread=row % tile.block_rows * tile.row_threads + where // tile.vector % tile.row_threads,
-        step=where // tile.capacity if case.form == "stream" else 0,
-    )
+def _mask_rows(case: SoftmaxCase) -> Iterator[Less]:
+    """A mask has a row for each row: the extents of its modes multiply to as many."""
+    if case.mask:
+        whole: Integer = 1
+        for mode in range(case.mask):
+            whole = whole * name(f"mask_extent_{mode}")
+        yield Less(name("rows"), whole + 1)
 
 
-def _row(tile: SoftmaxTile) -> Integer:
-    return name("block") * tile.block_rows + _row_in_block(tile)
+def _mask_end(case: SoftmaxCase) -> Integer:
+    """One past the last flag of a mask, in bytes."""
+    end: Integer = 1
+    for extent, stride in (("columns", "mask_column_stride"), *_modes(case)):
+        end = end + (name(extent) * name(stride) - name(stride))
+    return end
 
 
-def _own_row(case: SoftmaxCase) -> Source:
-    if case.tile.lanes < 32:
-        # What a shuffle may bring is known by warps, and here a warp holds several rows.
-        return Source("x")
-    here, size = _row(case.tile), _BITS[case.dtype] // 8
+def _modes(case: SoftmaxCase) -> Iterator[tuple[str, str]]:
+    for mode in range(case.mask):
+        yield f"mask_extent_{mode}", f"mask_stride_{mode}"
+
+
+def _own_row(case: SoftmaxCase) -> Iterator[Source]:
+    here, size, columns = row_of(case.tile), _BITS[case.dtype] // 8, name("columns")
     start = here * name("row_stride")
-    return Source("x", start * size, (start + name("columns")) * size)
-
-
-def _piece(case: SoftmaxCase) -> int:
-    """Elements of one store."""
-    return min(case.tile.vector, _STORE_BITS // _BITS[case.out_dtype])
+    yield Source("x", start * size, (start + columns) * size)
+    if case.mask == 1:
+        flags, apart = here * name("mask_stride_0"), name("mask_column_stride")
+        yield Source("mask", flags, flags + (columns * apart - apart) + 1)
+    elif case.mask:
+        yield Source("mask")
 
 
 def _named(prefix: str, found: tuple[Claim, ...]) -> list[Claim]:
