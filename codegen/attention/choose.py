@@ -41,7 +41,12 @@ _TABLE: dict[tuple[int, bool], tuple[tuple[int, tuple[int, int, int, int], bool]
         (6145, (3, 64, 3, 1), False),
     ),
 }
-_MASKED = {64: (2, 128, 3, 1), 128: (2, 64, 4, 1)}
+# The same under a Boolean mask, and the reference: at depth 64 three groups that keep the first
+# reference would spill.
+_MASKED: dict[int, tuple[tuple[int, tuple[int, int, int, int], str], ...]] = {
+    64: ((0, (1, 64, 3, 3), "first"), (769, (3, 128, 3, 1), "lagging")),
+    128: ((0, (1, 64, 2, 2), "first"), (65, (2, 128, 2, 1), "first")),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +84,21 @@ def choose(request: Request) -> Chosen:
             hint=f"use {' or '.join(DTYPES)}",
             witness=request.dtype,
         )
-    if request.mask:
-        groups, keys, stages, residents = _MASKED[request.depth]
-        member = Member(
-            request.depth, request.dtype, groups, keys, stages, mask=True, residents=residents
-        )
-        return Chosen(member, True, "every tile of scores is masked")
     length = min(request.queries, request.keys)
+    if request.mask:
+        _, sizes, reference = next(
+            row for row in reversed(_MASKED[request.depth]) if row[0] <= length
+        )
+        groups, keys, stages, residents = sizes
+        member = Member(
+            request.depth, request.dtype, groups, keys, stages,
+            mask=True, residents=residents, reference=reference,
+        )  # fmt: skip
+        return Chosen(
+            member,
+            True,
+            "a mask is packed to bits first; steps of which it keeps nothing are left out",
+        )
     least, sizes, persistent = next(
         row for row in reversed(_TABLE[request.depth, request.causal]) if row[0] <= length
     )

@@ -50,8 +50,6 @@ def copy_lines(member: Member, which: str) -> list[str]:
                 f"load_box({place}, {which}_map, {full}, {column}, {first}, work.{head}, "
                 f"work.batch, {_POLICY[which]:#x}ull);"
             )
-    if which != "q":
-        lines.append(f"{which}_row -= step;")
     return lines
 
 

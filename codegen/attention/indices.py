@@ -52,7 +52,7 @@ def functions(member: Member) -> Iterator[str]:
     yield scale_rows(member)
     yield subtract_wide(member)
     yield exponentials(member)
-    yield drop_masked(member) if member.mask else drop_keys(member)
+    yield drop_keys(member)
     yield pack_weights(member)
 
 
@@ -74,7 +74,7 @@ def thread_of(member: Member) -> str:
     )
 
 
-def _by_row(member: Member, ownership: Ownership) -> Iterator[tuple[int, int]]:
+def by_row(member: Member, ownership: Ownership) -> Iterator[tuple[int, int]]:
     """(value, the row value it belongs to), in value order."""
     row_of = {
         value: row for row, group in enumerate(reduction(ownership, 1).groups) for value in group
@@ -170,7 +170,7 @@ def scale_rows(member: Member) -> str:
         "Multiplies each row of the numerator by its factor.",
         f"void scale_rows(const float (&factor)[{len(score_rows(member).groups)}], "
         f"float (&numerator)[{output.value_count}])",
-        [f"numerator[{value}] *= factor[{row}];" for value, row in _by_row(member, output)],
+        [f"numerator[{value}] *= factor[{row}];" for value, row in by_row(member, output)],
     )
 
 
@@ -181,7 +181,7 @@ def subtract_wide(member: Member) -> str:
     lines = [f"const float scale_{r} = units[{r}] == 1.0f ? unit : 1.0f;" for r in range(rows)]
     lines += [
         f"scores[{value}] = (scores[{value}] - origin[{row}]) * scale_{row};"
-        for value, row in _by_row(member, scores)
+        for value, row in by_row(member, scores)
     ]
     return function(
         "Rows with unit 1 are taken from their origin and scaled; others stay as they are.",
@@ -197,7 +197,7 @@ def exponentials(member: Member) -> str:
     lines = [
         f"scores[{value}] = power_of_two(__fmaf_rn(scores[{value}], units[{row}], "
         f"-reference[{row}]));"
-        for value, row in _by_row(member, score_ownership(member))
+        for value, row in by_row(member, score_ownership(member))
     ]
     for row, group in enumerate(rows.groups):
         lines += [
@@ -219,45 +219,11 @@ def drop_keys(member: Member) -> str:
     lines = _ends(member)
     lines += [
         f"if (!({value_column(member, value)} < end_{row})) scores[{value}] = -infinity();"
-        for value, row in _by_row(member, score_ownership(member))
+        for value, row in by_row(member, score_ownership(member))
     ]
     return function(
         "Scores of keys from a row's end on become -inf.",
         f"void drop_keys(const Thread& who, int first_key, const int (&end)[{rows}], "
-        f"float (&scores)[{score_ownership(member).value_count}])",
-        lines,
-    )
-
-
-def drop_masked(member: Member) -> str:
-    """The same, and for keys that the mask drops; `adjacent` when its bytes lie side by side.
-
-    Loads are never skipped, because a branch for each costs more: keys past the last read the
-    last one's byte.
-    """
-    rows = len(score_rows(member).groups)
-    lines = [*_ends(member), "if (adjacent) {"]
-    lines += [
-        f"    const unsigned char* const near_{row} = kept[{row}] + column;" for row in range(rows)
-    ]
-    for value, row in _by_row(member, score_ownership(member)):
-        own = value_column(member, value)
-        lines.append(
-            f"    if (!(({own} < end_{row}) & (near_{row}[{own}] != 0))) "
-            f"scores[{value}] = -infinity();"
-        )
-    lines.append("} else {")
-    for value, row in _by_row(member, score_ownership(member)):
-        own = value_column(member, value)
-        lines.append(
-            f"    if (!(({own} < end_{row}) & (kept[{row}][min(column + {own}, last) * stride] "
-            f"!= 0))) scores[{value}] = -infinity();"
-        )
-    lines.append("}")
-    return function(
-        "Scores of keys from a row's end on become -inf, and of those that the mask drops.",
-        f"void drop_masked(const Thread& who, int first_key, const int (&end)[{rows}], "
-        f"const unsigned char* const (&kept)[{rows}], bool adjacent, int last, long long stride, "
         f"float (&scores)[{score_ownership(member).value_count}])",
         lines,
     )

@@ -1,10 +1,12 @@
 """A member made ready for one problem on one device; what is left is a launch.
 
     go = Ready(member, problem, device_state(0), persistent=True)
-    go(q=q.data_ptr(), k=..., v=..., out=..., lse=0, mask=0, stream=0)
+    go(q=q.data_ptr(), k=..., v=..., out=..., lse=0, mask=0, workspace=0, stream=0)
 
 Tensor maps hold addresses, so that they are encoded anew when an address changes, and kept when it
 does not. A launch copies its parameters; it allocates nothing on the device and waits for nothing.
+A Boolean mask is packed first, by a kernel of its own on the same stream, into a workspace that the
+caller passes.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ import threading
 from typing import Any
 
 from tylo.codegen.attention.copies import box
+from tylo.codegen.attention.mask_bits import PackMask
 from tylo.codegen.attention.member import Member
+from tylo.codegen.attention.packed_mask import MASK_PARAMETERS, MaskArguments, PackedMask
 from tylo.codegen.attention.problem import Arguments, Problem
 from tylo.codegen.attention.tensor_maps import (
     MAP_ALIGNMENT,
@@ -22,7 +26,7 @@ from tylo.codegen.attention.tensor_maps import (
     MapWriter,
     strides_in_bytes,
 )
-from tylo.codegen.launch.choice import Choice
+from tylo.codegen.launch.choice import Choice, KernelText
 from tylo.codegen.launch.devices import DeviceState, current
 from tylo.codegen.launch.launcher import loaded_function
 from tylo.layouts.errors import LaunchError
@@ -49,16 +53,9 @@ class Ready:
             )
         items = problem.items(member.rows, persistent=persistent)
         blocks = min(items, device.multiprocessors * member.residents) if persistent else items
-        choice = Choice(
-            kernel=member,
-            architecture=ARCHITECTURE,
-            grid=(blocks, 1, 1),
-            block=(member.threads, 1, 1),
-            parameters=(),
-            reason="",
-            shared=member.shared_bytes,
-            in_place=False,
-        )
+        choice = _choice(member, blocks, member.threads, member.shared_bytes)
+        packed = problem.packed_mask(member.rows, member.keys) if member.mask else None
+        self._pack = None if packed is None else _Packing(member, packed, device)
         self._device, self._lock = device, threading.Lock()
         self._function = loaded_function(choice, device)
         self._geometry = (*choice.grid, *choice.block, choice.shared)
@@ -70,16 +67,35 @@ class Ready:
             for number in range(len(_TENSORS))
         ]
         self._encoded: tuple[int, ...] = ()
-        self._arguments: Arguments = problem.arguments(member.rows, persistent=persistent)
+        self._arguments: Arguments = problem.arguments(
+            member.rows, persistent=persistent, packed=packed
+        )
         pointers = [*self._maps, ctypes.addressof(self._arguments)]
         self._table = (ctypes.c_void_p * len(pointers))(*pointers)
         self._table_address = ctypes.addressof(self._table)
         self._floats = member.output == "f32"
 
+    @property
+    def workspace_bytes(self) -> int:
+        """Device memory that a call needs for its own use until the kernel is done; often 0."""
+        return 0 if self._pack is None else self._pack.mask.bytes
+
     def __call__(
-        self, *, q: int, k: int, v: int, out: int, lse: int, mask: int, stream: int
+        self,
+        *,
+        q: int,
+        k: int,
+        v: int,
+        out: int,
+        lse: int,
+        mask: int,
+        stream: int,
+        workspace: int = 0,
     ) -> None:
-        """Queue the kernel on `stream`; addresses are of device memory, 0 for no lse or mask."""
+        """Queue the kernel on `stream`; addresses are of device memory, 0 for no lse or mask.
+
+        `workspace` is a multiple of 16, and has `workspace_bytes`.
+        """
         # What is never read or written through a map may have no memory of its own.
         keys = (k, v) if self._arguments.keys else (q, q)
         addresses = (q, *keys, q if self._floats else out)
@@ -88,7 +104,9 @@ class Ready:
             if addresses != self._encoded:
                 self._encode(addresses)
             arguments = self._arguments
-            arguments.lse, arguments.out, arguments.mask = lse, out, mask
+            arguments.lse, arguments.out = lse, out
+            if self._pack is not None:
+                arguments.bits, arguments.kept = self._pack.place(mask, workspace)
             error, found = driver.cuCtxGetCurrent()
             if int(error) == 0 and int(found) == self._device.context:
                 self._launch(driver, stream)
@@ -104,14 +122,62 @@ class Ready:
         self._encoded = addresses
 
     def _launch(self, driver: Any, stream: int) -> None:
+        if self._pack is not None:
+            self._pack.launch(driver, stream)
         (error,) = driver.cuLaunchKernel(
             self._function, *self._geometry, stream, self._table_address, 0
         )
-        if int(error) != 0:
-            raise LaunchError(
-                f"launching attention on device {self._device.ordinal} failed with {error.name}",
-                hint="the stream must belong to that device, and an earlier kernel may have failed",
-            )
+        _require_launched(error, self._device)
+
+
+class _Packing:
+    """The kernel that packs a mask, ready for one geometry."""
+
+    def __init__(self, member: Member, mask: PackedMask, device: DeviceState) -> None:
+        self.mask, self._device = mask, device
+        kernel = PackMask(member.groups, member.keys)
+        choice = _choice(kernel, mask.blocks, kernel.threads, 0)
+        self._function = loaded_function(choice, device)
+        self._geometry = (*choice.grid, *choice.block, choice.shared)
+        self._arguments = mask.arguments()
+        start = ctypes.addressof(self._arguments)
+        places = [start + getattr(MaskArguments, name).offset for name in MASK_PARAMETERS]
+        self._table = (ctypes.c_void_p * len(places))(*places)
+        self._table_address = ctypes.addressof(self._table)
+
+    def place(self, mask: int, workspace: int) -> tuple[int, int]:
+        """Set the addresses; where bits lie, and what each step keeps."""
+        arguments = self._arguments
+        arguments.mask, arguments.bits = mask, workspace
+        arguments.kept = workspace + self.mask.bits_bytes
+        return arguments.bits, arguments.kept
+
+    def launch(self, driver: Any, stream: int) -> None:
+        (error,) = driver.cuLaunchKernel(
+            self._function, *self._geometry, stream, self._table_address, 0
+        )
+        _require_launched(error, self._device)
+
+
+def _require_launched(error: Any, device: DeviceState) -> None:
+    if int(error) != 0:
+        raise LaunchError(
+            f"launching attention on device {device.ordinal} failed with {error.name}",
+            hint="the stream must belong to that device, and an earlier kernel may have failed",
+        )
+
+
+def _choice(kernel: KernelText, blocks: int, threads: int, shared: int) -> Choice:
+    return Choice(
+        kernel=kernel,
+        architecture=ARCHITECTURE,
+        grid=(blocks, 1, 1),
+        block=(threads, 1, 1),
+        parameters=(),
+        reason="",
+        shared=shared,
+        in_place=False,
+    )
 
 
 def _writer(member: Member, problem: Problem, name: str) -> MapWriter:

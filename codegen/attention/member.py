@@ -38,6 +38,7 @@ BARRIER_BYTES = 8
 
 DEPTHS = (64, 128)
 DTYPES = ("bf16", "f16")
+MASKED_KEYS = (64, 128)  # of a step; a record of a packed mask holds 128 keys
 
 # (producer, consumer) registers per thread after the roles have parted, by groups and residents.
 # What is given up and taken sums to no more than the block was launched with.
@@ -89,10 +90,11 @@ class Member:
                     hint=f"use one of {', '.join(map(str, allowed))}",
                     witness=value,
                 )
-        if self.mask and self.reference == "first":
+        if self.mask and self.keys not in MASKED_KEYS:
             raise GenerationError(
-                "a mask and the reference 'first'",
-                hint="use 'lagging': a masked tile looks for its maximum in any case",
+                f"a mask and steps of {self.keys} keys",
+                hint="masks are packed for steps of " + " or ".join(map(str, MASKED_KEYS)),
+                witness=self.keys,
             )
         limit = min(SHARED_LIMIT, MULTIPROCESSOR_SHARED // self.residents - BLOCK_RESERVE)
         if self.shared_bytes > limit:

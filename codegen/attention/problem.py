@@ -24,6 +24,7 @@ import ctypes
 import math
 from dataclasses import dataclass
 
+from tylo.codegen.attention.packed_mask import PackedMask
 from tylo.layouts.errors import LaunchError
 
 CAUSAL = (None, "top_left", "bottom_right")
@@ -40,8 +41,9 @@ class Arguments(ctypes.Structure):
     """`Arguments` of `cuda/attention/work.cuh`, field by field."""
 
     _fields_ = (
-        *((name, ctypes.c_uint64) for name in ("lse", "out", "mask")),
-        *((f"mask_{axis}", ctypes.c_int64) for axis in ("batch", "head", "row", "key")),
+        *((name, ctypes.c_uint64) for name in ("lse", "out", "bits", "kept")),
+        *((f"bits_{axis}", ctypes.c_int64) for axis in ("batch", "head", "record", "row")),
+        *((f"kept_{axis}", ctypes.c_int64) for axis in ("batch", "head", "row")),
         *((f"out_{axis}", ctypes.c_int64) for axis in ("batch", "head", "row")),
         *(
             (name, ctypes.c_int32)
@@ -142,13 +144,20 @@ class Problem:
         each = max(1, 2 * 2 * self.keys * self.depth * self.key_heads // max(1, self.heads))
         return max(1, min(self.batch * self.heads, _CACHED_BYTES // each))
 
-    def arguments(self, rows: int, *, persistent: bool) -> Arguments:
+    def packed_mask(self, rows: int, keys: int) -> PackedMask | None:
+        """The mask as blocks of `rows` rows and steps of `keys` keys read it, if there is any."""
+        if self.mask is None or not self.keys:
+            return None
+        return PackedMask((self.batch, self.heads, self.queries, self.keys), self.mask, rows, keys)
+
+    def arguments(
+        self, rows: int, *, persistent: bool, packed: PackedMask | None = None
+    ) -> Arguments:
         """What a kernel with blocks of `rows` rows is told; addresses are left at 0."""
         unit = self.scale * math.log2(math.e)
         ordinary = _ORDINARY[0] <= unit <= _ORDINARY[1]
-        mask = self.mask or (0, 0, 0, 0)
         return Arguments(
-            **dict(zip(("mask_batch", "mask_head", "mask_row", "mask_key"), mask, strict=True)),
+            **({} if packed is None else packed.strides_of_packed()),
             **dict(zip(("out_batch", "out_head", "out_row"), self.out, strict=True)),
             queries=self.queries,
             keys=self.keys,

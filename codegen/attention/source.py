@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tylo.codegen.attention import copies, indices, products, recompute
+from tylo.codegen.attention import copies, indices, mask_bits, products, recompute
 from tylo.codegen.attention.member import (
     ALIGNMENT,
     BARRIER_BYTES,
@@ -50,7 +50,9 @@ def source(member: Member) -> str:
             "BARRIERS": setup_lines(schedule),
             **{f"COPY_{which.upper()}": copies.copy_lines(member, which) for which in "qkv"},
             **sections,
-            "MASK_ROWS": _mask_rows(member),
+            "TILES_COPIED": mask_bits.tile_lines(member),
+            "TILES_MULTIPLIED": mask_bits.tile_lines(member),
+            "MASK_ROWS": mask_bits.row_lines(member),
             "DROP_KEYS": _drop_keys(member),
             "WEIGH": _weigh(member),
             "STORE_END": copies.end_lines(member),
@@ -65,7 +67,9 @@ def source(member: Member) -> str:
         _constants(member),
         *(cuda_file("attention", f"{each}.cuh") for each in _WRAPPERS),
         cuda_file(f"convert_{member.dtype}x2.cuh"),
+        *([cuda_file("attention", "mask_tiles.cuh")] if member.mask else []),
         *indices.functions(member),
+        *([mask_bits.drop_masked(member)] if member.mask else []),
         cuda_file("attention", "weights.cuh"),
         *products.functions(member),
         *recompute.functions(member),
@@ -134,35 +138,11 @@ def _places(member: Member) -> list[str]:
     ]
 
 
-def _mask_rows(member: Member) -> list[str]:
-    """Rows outside the tensor keep nothing, and read the mask of the last row."""
-    if not member.mask:
-        return []
-    rows = len(indices.score_rows(member).groups)
-    head = "given.mask + work.batch * given.mask_batch + work.head * given.mask_head"
-    return [
-        f"const unsigned char* const mask_of_head = {head};",
-        f"const unsigned char* kept[{rows}];",
-        *(
-            line
-            for row in range(rows)
-            for line in (
-                f"kept[{row}] = mask_of_head",
-                f"    + min(row[{row}], given.queries - 1) * given.mask_row;",
-                f"end[{row}] = row[{row}] < given.queries ? end[{row}] : 0;",
-            )
-        ),
-    ]
-
-
 def _drop_keys(member: Member) -> list[str]:
-    if member.mask:
-        return [
-            "const bool adjacent = given.mask_key == 1 && (tile + 1) * step <= given.keys;",
-            "drop_masked(who, tile * step, end, kept, adjacent, given.keys - 1, given.mask_key,",
-            "            scores);",
-        ]
-    return ["if (tile >= whole) drop_keys(who, tile * step, end, scores);"]
+    masked = (
+        ["if (!kept.whole(tile, group)) drop_masked(tile, packed, scores);"] if member.mask else []
+    )
+    return [*masked, "if (tile >= whole) drop_keys(who, tile * step, end, scores);"]
 
 
 def _weigh(member: Member) -> list[str]:

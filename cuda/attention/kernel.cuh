@@ -24,14 +24,19 @@ attention(
                 const int item = item_number(given, round);
                 if (item < 0) break;
                 const Work work = work_of<rows, step>(given, round, item);
-                if (work.none || work.tiles == 0) continue;
-                int k_row = (work.tiles - 1) * step, v_row = k_row;
+                if (work.none) continue;
+                TILES_COPIED
+                int tile = before(work.tiles);
+                if (tile < 0) continue;
+                int k_row = tile * step, v_row = k_row;
                 const auto copy_q = [&](const Ring& ring) { COPY_Q };
                 const auto copy_k = [&](const Ring& ring) { COPY_K };
                 const auto copy_v = [&](const Ring& ring) { COPY_V };
                 PRODUCER_FIRST
-                for (int tile = work.tiles - 2; tile >= 0; --tile) {
+                for (tile = before(tile); tile >= 0; tile = before(tile)) {
+                    k_row = tile * step;
                     PRODUCER_FURTHER
+                    v_row = k_row;
                 }
                 PRODUCER_LAST
             }
@@ -69,8 +74,9 @@ attention(
             for (int i = 0; i < output_values; ++i) numerator[i] = 0.0f;
             // Tiles below this number are whole for every row of the group.
             const int whole = max(0, min(given.keys, first_row + given.diagonal + 1)) / step;
+            TILES_MULTIPLIED
+            int tile = before(work.tiles);
             MASK_ROWS
-            int tile = work.tiles - 1;
             unsigned after_weights = 0u;
 
             const auto multiply_scores = [&](const Ring& of_q, const Ring& of_k) {
@@ -106,10 +112,12 @@ attention(
                 if (state.moved) scale_rows(state.rescale, numerator);
             };
 
-            if (work.tiles != 0) {
+            if (tile >= 0) {
+                fetch_mask();
                 CONSUMER_FIRST
 #pragma unroll 1
-                for (--tile; tile >= 0; --tile) {
+                for (tile = before(tile); tile >= 0; tile = before(tile)) {
+                    fetch_mask();
                     CONSUMER_FURTHER
                 }
                 CONSUMER_LAST

@@ -1,9 +1,12 @@
-// What is known at launch only. Strides of the mask are in bytes, of `out` in elements.
+// What is known at launch only. Strides of packed masks are in words, of what they keep in bytes, of
+// `out` in elements.
 struct Arguments {
     float* lse;
     float* out;
-    const unsigned char* mask;
-    long long mask_batch, mask_head, mask_row, mask_key;
+    const unsigned* bits;
+    const unsigned char* kept;
+    long long bits_batch, bits_head, bits_record, bits_row;
+    long long kept_batch, kept_head, kept_row;
     long long out_batch, out_head, out_row;
     int queries, keys, heads, sharing, diagonal;
     int row_tiles, places, all_heads, run, paired;

@@ -9,7 +9,8 @@ What the kernels of `tylo.codegen.attention` rely on beside `shared_tile` (copie
   `stmatrix` are where TMA will read it;
 - the steps of keys that a block takes are those that hold a key, and the steps it takes without a
   mask hold none that any of its rows drops;
-- the blocks' work covers every block of rows of every head once.
+- the blocks' work covers every block of rows of every head once;
+- Boolean masks are packed to the bits that scores look up: `attention_masks`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tylo.layouts.shared.swizzle_mode import CHUNK, swizzle_mode
 from tylo.layouts.terms import Integer, name
 from tylo.proofs.bijection import bijection
 from tylo.proofs.claims import Claim, Conjunct
+from tylo.proofs.specifications import attention_masks
 from tylo.proofs.specifications.shared_tile import written
 
 ROWS = 64  # of one group
@@ -47,7 +49,8 @@ THEOREM = (
     "For every number of keys, output columns, tiles, heads and runs of heads: weights are packed "
     "in the lanes that hold them; each element of a group's output is held once and placed where "
     "TMA reads it; a block's steps hold every key that one of its rows keeps, its unmasked steps "
-    "none that one drops; and every block of rows of every head is worked on once."
+    "none that one drops; every block of rows of every head is worked on once; and a mask's bytes "
+    "become bits once, which scores find in the words of their rows."
 )
 
 
@@ -84,6 +87,7 @@ def claims() -> tuple[Claim, ...]:
         _unmasked_steps(),
         _late_half(),
         _work_once(),
+        *attention_masks.claims(),
     )
 
 

@@ -35,8 +35,11 @@ MEMBERS = (
 )
 MASKED = (
     replace(WORKED, mask=True),
-    Member(128, "f16", 2, 96, 2, mask=True),
-    Member(64, "bf16", 2, 128, 3, mask=True),
+    Member(64, "bf16", 3, 128, 3, mask=True),
+    Member(64, "f16", 2, 128, 3, mask=True, reference="first"),
+    Member(64, "bf16", 1, 64, 3, mask=True, residents=3, reference="first"),
+    Member(128, "f16", 2, 128, 2, mask=True, reference="first"),
+    Member(128, "bf16", 1, 64, 2, mask=True, residents=2, reference="first"),
 )
 ERROR = {"bf16": 5e-3, "f16": 8e-4}
 
@@ -96,6 +99,42 @@ def test_lengths_heads_and_causal_masks(bench: Bench, member: Member, persistent
                 member, *tensors, causal=causal, persistent=persistent, rows_outside=number % 2 == 1
             )
             require_close(member, found, attention(*tensors, causal=causal), f"{shape} {causal}")
+
+
+@pytest.mark.parametrize("member", MASKED, ids=str)
+@pytest.mark.parametrize("persistent", [False, True])
+def test_masks_that_leave_steps_out(bench: Bench, member: Member, persistent: bool) -> None:
+    """Steps kept, dropped and mixed in every order; a band; rows and blocks that keep none."""
+    shape = (1, 3, 3, 333, 1500)
+    tensors = draw(member, 21, shape)
+    rng = numpy.random.default_rng(22)
+    row, key = numpy.ogrid[:333, :1500]
+    kinds = rng.integers(0, 3, (6, 24))[row // 64, key // 64]
+    mixed = numpy.where(kinds == 2, rng.random((333, 1500)) < 0.5, kinds == 1)
+    band = abs(4 * row - key) < 70
+    late = numpy.broadcast_to((key >= 1490) & (row > 300), (333, 1500))
+    odd = rng.random((333, 1501))[:, 1:] < 0.5
+    for mask in (mixed, band, late, odd, numpy.stack([mixed, band, odd])):
+        for causal in (None, "top_left"):
+            options: dict[str, Any] = {"mask": mask, "causal": causal}
+            found = bench.attention(member, *tensors, **options, persistent=persistent)
+            require_close(member, found, attention(*tensors, **options), f"{mask.shape} {causal}")
+
+
+@pytest.mark.parametrize("member", [m for m in MASKED if m.reference == "first"], ids=str)
+def test_masked_rows_that_outgrow_their_reference(bench: Bench, member: Member) -> None:
+    q, k, v = draw(member, 31, (1, 2, 2, 130, 700))
+    key = numpy.arange(700).reshape(1, 1, 700, 1)
+    rising = half(0 * k + (700 - key) / 8, member.dtype)
+    mask = numpy.random.default_rng(32).random((130, 700)) < 0.5
+    for tensors in (
+        (numpy.ones_like(q), rising, v),
+        (q, half(k * (1 + key % 97), member.dtype), v),
+    ):
+        out, _ = bench.attention(member, *tensors, mask=mask)
+        exact, _ = attention(*tensors, mask=mask)
+        close = numpy.abs(out - exact).max(-1) <= 12 * ERROR[member.dtype] * abs(exact).max()
+        assert close.mean() > 0.97
 
 
 @pytest.mark.parametrize("member", MASKED, ids=str)

@@ -143,6 +143,9 @@ def test_every_choice_is_a_kernel(depth: int, dtype: str) -> None:
                 assert found.reason
 
 
+PACKING = 11  # the handle of the kernel that packs masks; others are 7
+
+
 class Driver(SimpleNamespace):
     def __init__(self) -> None:
         super().__init__(launches=[])
@@ -152,6 +155,11 @@ class Driver(SimpleNamespace):
 
     def cuLaunchKernel(self, *arguments: int) -> tuple[int]:
         *_, table, _ = arguments
+        if arguments[0] == PACKING:
+            places = (ctypes.c_void_p * 3).from_address(table)
+            addresses = [ctypes.c_uint64.from_address(place).value for place in places]
+            self.launches.append((arguments, addresses, None))
+            return (0,)
         pointers = (ctypes.c_void_p * 5).from_address(table)
         maps = [ctypes.string_at(pointers[n], 16) for n in range(4)]
         self.launches.append((arguments, maps, Arguments.from_buffer_copy(
@@ -173,7 +181,10 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
         return int(address == 0xBAD0)
 
     monkeypatch.setattr(tensor_maps, "_encode", lambda: encode)
-    monkeypatch.setattr(launching, "loaded_function", lambda choice, device: 7)
+    handles = {"pack_mask": PACKING}
+    monkeypatch.setattr(
+        launching, "loaded_function", lambda choice, device: handles.get(choice.kernel.entry, 7)
+    )
     return calls
 
 
@@ -303,3 +314,42 @@ def test_the_choice_can_be_asked_for(calls: Driver) -> None:
     assert found.member.groups == 2
     assert "128 rows to a block" in found.reason
     assert not calls.launches
+
+
+def test_a_mask_is_packed_first_into_memory_of_the_caller_s_library(calls: Driver) -> None:
+    q, k, v = (fake((2, 4, 40, 64), 0x40000000 + 0x100000 * n) for n in range(3))
+    mask = fake((40, 40), 0x70000000, "torch.bool")
+    out = fake((2, 4, 40, 64), 0x60000000)
+    tylo.kernels.attention(q, k, v, mask=mask, out=out)
+    (workspace,) = __import__("sys").modules["torch"].made
+    (pack, addresses, _), (run, _, arguments) = calls.launches
+    assert (pack[0], run[0]) == (PACKING, 7)
+    # One head of 40 rows is packed, in one record: 640 bytes of bits, then one word of steps.
+    assert addresses == [0x70000000, workspace.address, workspace.address + 640]
+    assert workspace.shape == (644,)
+    assert pack[1:4] == (1, 1, 1)
+    assert (arguments.bits, arguments.kept) == tuple(addresses[1:])
+    assert (arguments.bits_batch, arguments.bits_head) == (0, 0)
+    assert (arguments.bits_record, arguments.bits_row, arguments.kept_row) == (160, 4, 4)
+
+
+def test_a_mask_of_another_library_is_packed_into_the_stream_s_memory(
+    calls: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls.cuMemAllocAsync = lambda size, stream: calls.launches.append((size, stream)) or (0, 0x900)
+    calls.cuMemFreeAsync = lambda address, stream: calls.launches.append((address, stream)) or (0,)
+    module = importlib.import_module("tylo.kernels.attention")
+    monkeypatch.setattr(module, "torch_of", lambda value: None)
+    q = fake((2, 4, 40, 64), 0x40000000)
+    mask = fake((1, 1), 0x70000000, "torch.bool")
+    tylo.kernels.attention(q, q, q, mask=mask, out=fake((2, 4, 40, 64), 0x60000000))
+    taken, (_, addresses, _), _, given = calls.launches
+    assert (taken, given) == ((20, 0), (0x900, 0))
+    assert addresses == [0x70000000, 0x900, 0x910]
+
+
+def test_no_keys_and_a_mask(calls: Driver) -> None:
+    q, none = fake((2, 4, 40, 64), 0x40000000), fake((2, 4, 0, 64), 0x50000000)
+    mask = fake((40, 0), 0x70000000, "torch.bool")
+    tylo.kernels.attention(q, none, none, mask=mask)
+    assert [launch[0][0] for launch in calls.launches] == [7]

@@ -118,6 +118,9 @@ class Bench:
                 mask=byte_strides,  # type: ignore[arg-type]
             )
             ready = Ready(member, problem, self.device, persistent=persistent)
+            workspace = 0
+            if ready.workspace_bytes:
+                workspace = self.upload(numpy.full(ready.workspace_bytes, 0xFF, numpy.uint8), 0xFF)
             ready(
                 q=places[0],
                 k=places[1],
@@ -125,11 +128,14 @@ class Bench:
                 out=out,
                 lse=lse,
                 mask=mask_place,
+                workspace=workspace,
                 stream=0,
             )
             checked(self.device.driver, "cuCtxSynchronize")
             found = self.download(out, out_shape, out_type).astype(numpy.float32)
             sums = self.download(lse, q.shape[:-1], numpy.float32)
+            if workspace:
+                self.download(workspace, (ready.workspace_bytes,), numpy.uint8)
             self.release()
         back = [order.index(axis) for axis in range(4)]
         return found.transpose(back), sums.copy()

@@ -9,7 +9,8 @@ keep no key give zeros (and -inf as log-sum-exp) where torch gives NaN, and a ca
 by its alignment, because the two differ where lengths do.
 
 A call views its tensors, finds what is ready for their geometry, allocates what the caller did not
-pass, and launches one kernel on the caller's stream. It copies nothing and waits for nothing.
+pass, and launches its kernel on the caller's stream, behind one that packs a Boolean mask to bits.
+It copies nothing and waits for nothing.
 
 >>> import numpy
 >>> attention(*[numpy.zeros((1, 1, 1, 64), numpy.float16)] * 3)
@@ -27,9 +28,10 @@ from typing import Any
 from tylo.codegen.attention.choose import Chosen, choose
 from tylo.codegen.attention.launch import Ready
 from tylo.codegen.launch.devices import device_state
+from tylo.codegen.launch.stream_memory import stream_memory
 from tylo.codegen.tensors import Tensor, stream_of, view
 from tylo.codegen.tensors.allocation import allocated, immutable
-from tylo.codegen.tensors.torch_tensors import torch_description
+from tylo.codegen.tensors.torch_tensors import torch_description, torch_of
 from tylo.kernels.attention_geometry import ALIGNMENT, AttentionGeometry, attention_geometry
 from tylo.layouts.errors import LaunchError
 
@@ -102,16 +104,35 @@ def attention(
     if return_lse:
         lse, lse_address = _made(q, plan.geometry.lse_shape, plan, "f32", on)
     if plan.ready is not None:
-        plan.ready(
-            q=addresses[0],
-            k=addresses[1],
-            v=addresses[2],
-            mask=addresses[3],
-            out=addresses[4],
-            lse=lse_address,
-            stream=handle,
-        )
+        _launch(plan, plan.ready, addresses, lse_address, q, handle, on)
     return (out, lse) if return_lse else out
+
+
+def _launch(
+    plan: _Plan,
+    ready: Ready,
+    addresses: list[int],
+    lse: int,
+    q: Any,
+    handle: int,
+    on: int | None,
+) -> None:
+    """Queue the kernel, with memory for a packed mask where there is one.
+
+    torch lends it, which reuses it in the stream's order; of others nobody here knows when they
+    reuse what is no longer held, so that the driver lends it then.
+    """
+    places = dict(zip(("q", "k", "v", "mask", "out"), addresses, strict=True))
+    size = ready.workspace_bytes
+    if not size:
+        ready(**places, lse=lse, stream=handle)
+    elif torch_of(q):
+        held, address = _made(q, (size,), plan, "bool", on)
+        ready(**places, lse=lse, stream=handle, workspace=address)
+        del held
+    else:
+        with stream_memory(device_state(plan.device), size, handle) as address:
+            ready(**places, lse=lse, stream=handle, workspace=address)
 
 
 def attention_choice(q: Any, k: Any, v: Any, **options: Any) -> Chosen:

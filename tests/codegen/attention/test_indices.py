@@ -205,28 +205,6 @@ def test_float_output_is_written_once() -> None:
 
 
 @pytest.mark.parametrize("member", MEMBERS, ids=str)
-def test_a_mask_is_read_at_each_score_s_own_key(member: Member) -> None:
-    text = indices.drop_masked(member)
-    (column,) = re.findall(r"const int column = first_key \+ static_cast<int>\((.*)\);", text)
-    near = re.findall(
-        r"\(\((\d+) < end_(\d)\) & \(near_(\d)\[(\d+)\] != 0\)\)\) scores\[(\d+)\]", text
-    )
-    far = re.findall(
-        r"\(\((\d+) < end_(\d)\) & \(kept\[(\d)\]\[min\(column \+ (\d+), last\) \* stride\] "
-        r"!= 0\)\)\) scores\[(\d+)\]",
-        text,
-    )
-    assert len(near) == len(far) == member.keys // 2
-    for found in (near, far):
-        for own, row, mask_row, mask_own, value in (map(int, each) for each in found):
-            assert (own, row) == (mask_own, mask_row)
-            for lane in LANES:
-                wanted = accumulator(0, lane, value)
-                assert own + run(column, lane=lane) == wanted[1]
-                assert lane // 4 + 8 * row == wanted[0]
-
-
-@pytest.mark.parametrize("member", MEMBERS, ids=str)
 def test_scores_computed_again_are_the_same_elements(member: Member) -> None:
     """ldmatrix, from the manual: lane 8 i + r points to row r of matrix i, and word i of lane
     4 r + c holds its elements 2 c and 2 c + 1. mma.m16n8k16: A words 0 to 3 are the quarters

@@ -29,7 +29,15 @@ def test_the_structure_is_that_of_the_kernel() -> None:
         for kind, names in re.findall(r"^    ([\w ]+\*?) ([\w, ]+);$", body, re.MULTILINE)
         for name in names.split(", ")
     ]
-    sizes = {"float*": 8, "char*": 8, "long": 8, "int": 4, "float": 4, "unsigned": 4}
+    sizes = {
+        "float*": 8,
+        "char*": 8,
+        "unsigned*": 8,
+        "long": 8,
+        "int": 4,
+        "float": 4,
+        "unsigned": 4,
+    }
     assert [name for _, name in fields] == [name for name, *_ in Arguments._fields_]
     offset = 0
     for kind, name in fields:

@@ -96,7 +96,5 @@ def test_members_that_do_not_exist() -> None:
         Member(96, "bf16", 2, 64, 4)
     with pytest.raises(GenerationError, match="bytes of shared memory"):
         Member(128, "bf16", 2, 128, 4)
-    with pytest.raises(GenerationError, match="a mask and the reference"):
-        Member(64, "bf16", 2, 64, 4, mask=True, reference="first")
     with pytest.raises(GenerationError, match="groups, residents"):
         Member(64, "bf16", 3, 64, 2, residents=2)
