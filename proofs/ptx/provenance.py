@@ -10,17 +10,21 @@ a warp.
 
 from __future__ import annotations
 
+import heapq
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tylo.layouts.terms import show
 from tylo.proofs.effects import Part, Source
 from tylo.proofs.ptx.bitvector import Expression, evaluate
-from tylo.proofs.ptx.scene import Scene
+from tylo.proofs.ptx.nodes import evaluate_each
+from tylo.proofs.ptx.scene import Scene, variables_of
 from tylo.proofs.ptx.symbolic import Access
 
 Compared = tuple[str, Expression, "Expression | str", "Expression | str"]
 _LANES = 5
+_ALL = 31  # the bits of a lane
 _TOGETHER = 4  # loads that one obligation speaks of
 
 
@@ -108,48 +112,94 @@ def _leaves(scene: Scene, value: Expression) -> list[Leaf]:
     What came through a shuffle may be of any lane of the warp; what came through shared memory is
     of the thread that was proven to have written it.
     """
-    always = scene.domain.constant(1, 1)
-    found: dict[tuple[int, int, int], Leaf] = {}
-    seen: set[tuple[int, int, int]] = set()
-    stack = [(value, always, scene.thread, 0)]
-    while stack:
-        node, condition, thread, crossed = stack.pop()
-        key = id(node), id(condition), id(thread)
-        if key in seen or not node.opaque:
-            continue
-        seen.add(key)
+    domain = scene.domain
+    always = domain.constant(1, 1)
+    # By value, condition, thread and crossings: the bits in which the lane may be another.
+    bits_of: dict[tuple[Expression, Expression, Expression, int], int] = {}
+    heap: list[tuple[int, int, tuple[Expression, Expression, Expression, int]]] = []
+
+    turn, moved = itertools.count(), dict[Expression, int]()
+
+    def visit(
+        node: Expression, taken: Expression, thread: Expression, crossed: int, bits: int
+    ) -> None:
+        key = node, taken, thread, crossed
+        known = bits_of.get(key, -1)
+        if node.opaque and (known < 0 or bits & ~known):
+            bits_of[key] = bits | max(known, 0)
+            # Operands are older than what is made of them: mostly each is come to once.
+            heapq.heappush(heap, (-node.serial, next(turn), key))
+
+    def lane_of(thread: Expression, crossed: int, bits: int) -> Expression:
+        if not bits:
+            return thread
+        # One variable for each time that shared memory was crossed: lanes are independent.
+        lane = domain.variable(f"origin.{crossed}", _LANES)
+        scene.made.setdefault(str(lane.attribute), lane)
+        return _any_lane(scene, thread, lane, bits)
+
+    visit(value, always, scene.thread, 0, 0)
+    leaves: dict[tuple[Expression, Expression, Expression, int], Leaf] = {}
+    while heap:
+        _, _, key = heapq.heappop(heap)
+        (node, condition, thread, crossed), bits = key, bits_of[key]
         name = str(node.attribute) if node.operator == "function" else ""
         if node.operator == "load":
-            found[key] = Leaf(node, condition, thread)
+            leaves[key] = Leaf(node, condition, lane_of(thread, crossed, bits))
         elif name == "shared":
             inner, origin = node.operands
-            writer = scene.domain.extract(origin, 0, scene.thread.width)
-            if thread is not scene.thread:
-                (writer,) = scene.at_thread([writer], thread)
-            stack.append((inner, always, writer, crossed + 1))
+            writer = domain.extract(origin, 0, scene.thread.width)
+            reader = lane_of(thread, crossed, bits)
+            if reader is not scene.thread:
+                (writer,) = scene.at_thread([writer], reader)
+            visit(inner, always, writer, crossed + 1, 0)
         elif name == "shuffled" or ".sync" in name:
-            # One variable for each time that shared memory was crossed: lanes are independent.
-            lane = scene.domain.variable(f"origin.{crossed}", _LANES)
-            scene.made.setdefault(str(lane.attribute), lane)
-            anyone = _any_lane(scene, thread, lane)
-            stack += [(operand, always, anyone, crossed) for operand in node.operands]
+            more = _ALL
+            if name == "shuffled":
+                origin = node.operands[1]
+                if origin not in moved:
+                    moved[origin] = _changed(scene, origin)
+                more = moved[origin]
+            for operand in node.operands:
+                visit(operand, always, thread, crossed, bits | more)
         elif name in scene.sources:
             # What a loop carries is made of what it was before, and of any step's.
-            stack += [(source, always, thread, crossed) for source in scene.sources[name]]
+            for source in scene.sources[name]:
+                visit(source, always, thread, crossed, bits)
         elif node.operator == "ite" and not node.operands[0].opaque:
             chosen, first, second = node.operands
             refused = scene.negate(chosen)
-            stack.append((first, scene.domain.bit_and(condition, chosen, 1), thread, crossed))
-            stack.append((second, scene.domain.bit_and(condition, refused, 1), thread, crossed))
+            visit(first, domain.bit_and(condition, chosen, 1), thread, crossed, bits)
+            visit(second, domain.bit_and(condition, refused, 1), thread, crossed, bits)
         else:
-            stack += [(operand, condition, thread, crossed) for operand in node.operands]
-    return list(found.values())
+            for operand in node.operands:
+                visit(operand, condition, thread, crossed, bits)
+    return list(leaves.values())
 
 
-def _any_lane(scene: Scene, thread: Expression, lane: Expression) -> Expression:
-    """Any thread of a thread's warp."""
+def _changed(scene: Scene, origin: Expression) -> int:
+    """The bits of a lane's number in which any thread differs from the one it has a value from.
+
+    Every thread is tried: nothing but the thread's number may be part of the source's.
+    """
+    if origin.opaque or variables_of(origin) - {"thread"}:
+        return _ALL
+    points = [{"thread": thread} for thread in range(scene.effect.threads)]
+    found = 0
+    for thread, (source,) in enumerate(evaluate_each([origin], points)):
+        found |= source ^ thread
+    return found & _ALL
+
+
+def _any_lane(scene: Scene, thread: Expression, lane: Expression, bits: int) -> Expression:
+    """A thread of a thread's warp whose number differs in some bits."""
     domain = scene.domain
-    if thread.width <= _LANES:
-        return domain.extract(lane, 0, thread.width)
-    warp = domain.extract(thread, _LANES, thread.width - _LANES)
-    return domain.concatenate([lane, warp], [lane.width, warp.width])
+    parts = [
+        domain.extract(lane if bits >> bit & 1 else thread, bit, 1)
+        for bit in range(min(_LANES, thread.width))
+    ]
+    widths = [1] * len(parts)
+    if thread.width > _LANES:
+        parts.append(domain.extract(thread, _LANES, thread.width - _LANES))
+        widths.append(thread.width - _LANES)
+    return domain.concatenate(parts, widths)
