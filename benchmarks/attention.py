@@ -2,11 +2,13 @@
 
     python benchmarks/attention.py                       # every cell, every member, every peer
     python benchmarks/attention.py --depth 64 --lengths 4096 --json results.json
+    python benchmarks/attention.py --candidates --depth 128 --causal --lengths 512 1024 2048 4096
 
 B*S = 16384 and heads = 2048 / D in BF16; causal counts half the operations. Random inputs; the
 second-level cache is flushed before each call; rounds of all candidates alternate, and the median
 is reported. Each candidate's output is compared with float64 on a few rows first, and what is wrong
-is not timed. Needs torch.
+is not timed. `--candidates` times members that might replace chosen ones, beside the chosen.
+`--flex` adds FlexAttention, whose Triton kernel torch compiles for each cell. Needs torch.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import argparse
 import json
 import math
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -59,6 +61,24 @@ MEMBERS = {
     ),
 }
 
+# What might be faster than the member that is chosen; blocks that stay and that come and go.
+CANDIDATES = {
+    64: (
+        Member(64, "bf16", 1, 64, 3, residents=3, reference="first"),
+        Member(64, "bf16", 3, 128, 3, reference="first"),
+        Member(64, "bf16", 2, 128, 3, reference="first"),
+    ),
+    128: (
+        Member(128, "bf16", 2, 128, 2, reference="first"),
+        Member(128, "bf16", 2, 64, 4, reference="first"),
+        Member(128, "bf16", 2, 64, 4, turns=False, reference="first"),
+        Member(128, "bf16", 2, 80, 3, reference="first"),
+        Member(128, "bf16", 3, 64, 3, reference="first"),
+        Member(128, "bf16", 1, 96, 1, residents=2, reference="first"),
+        Member(128, "bf16", 1, 128, 1, residents=2, reference="first"),
+    ),
+}
+
 Call = Callable[[], Any]
 
 
@@ -86,11 +106,13 @@ def problem_of(q: Any, k: Any, out: Any, causal: bool, mask: Any = None) -> Prob
     )  # fmt: skip
 
 
-def own_calls(torch: Any, q: Any, k: Any, v: Any, causal: bool) -> dict[str, tuple[Call, Any]]:
+def own_calls(
+    torch: Any, q: Any, k: Any, v: Any, causal: bool, members: Iterable[Member]
+) -> dict[str, Call]:
     calls = {}
     lse = torch.empty(q.shape[:-1], dtype=torch.float32, device="cuda")
     stream = torch.cuda.current_stream().cuda_stream
-    for member in MEMBERS[q.shape[-1]]:
+    for member in members:
         for persistent in (False, True):
             out = torch.empty_like(q)
             ready = Ready(
@@ -108,7 +130,19 @@ def own_calls(torch: Any, q: Any, k: Any, v: Any, causal: bool) -> dict[str, tup
     return calls
 
 
-def peer_calls(torch: Any, q: Any, k: Any, v: Any, causal: bool) -> dict[str, Call]:
+def flex_call(torch: Any, q: Any, k: Any, v: Any, kept: Any = None) -> Call:
+    """FlexAttention compiled for these shapes; `kept` says of batch, head, row and key."""
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    compiled = torch.compile(flex_attention, dynamic=False)
+    rows, keys = q.shape[2], k.shape[2]
+    block_mask = kept and create_block_mask(kept, None, None, rows, keys, device="cuda")
+    return lambda: compiled(q, k, v, block_mask=block_mask)
+
+
+def peer_calls(
+    torch: Any, q: Any, k: Any, v: Any, causal: bool, flex: bool = False
+) -> dict[str, Call]:
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
     def sdpa(backend: Any) -> Call:
@@ -122,6 +156,9 @@ def peer_calls(torch: Any, q: Any, k: Any, v: Any, causal: bool) -> dict[str, Ca
         "cuDNN": sdpa(SDPBackend.CUDNN_ATTENTION),
         "flash": sdpa(SDPBackend.FLASH_ATTENTION),
     }
+    if flex:
+        kept = (lambda b, h, row, key: key <= row) if causal else None
+        calls["Flex"] = flex_call(torch, q, k, v, kept)
     try:
         from fa3_fwd_interface import flash_attn_func
 
@@ -170,7 +207,9 @@ def timed(torch: Any, calls: dict[str, Call], rounds: int) -> dict[str, float]:
     }
 
 
-def cell(torch: Any, depth: int, length: int, causal: bool, rounds: int) -> dict[str, Any]:
+def cell(
+    torch: Any, depth: int, length: int, causal: bool, rounds: int, given: argparse.Namespace
+) -> dict[str, Any]:
     batch, heads = TOKENS // length, WIDTH // depth
     torch.manual_seed(length)
     q, k, v = (
@@ -178,7 +217,9 @@ def cell(torch: Any, depth: int, length: int, causal: bool, rounds: int) -> dict
         for _ in range(3)
     )
     operations = 4 * batch * heads * length * length * depth / (2 if causal else 1)
-    own, peers = own_calls(torch, q, k, v, causal), peer_calls(torch, q, k, v, causal)
+    members = (CANDIDATES if given.candidates else MEMBERS)[depth]
+    own = own_calls(torch, q, k, v, causal, members)
+    peers = peer_calls(torch, q, k, v, causal, given.flex)
     calls, wrong = {}, {}
     for name, call in {**peers, **own}.items():
         try:
@@ -226,19 +267,23 @@ def main() -> None:
     parser.add_argument("--depth", type=int, nargs="*", default=[64, 128])
     parser.add_argument("--lengths", type=int, nargs="*", default=list(LENGTHS))
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--causal", action="store_true", help="causal cells alone")
+    parser.add_argument("--candidates", action="store_true")
+    parser.add_argument("--flex", action="store_true")
     parser.add_argument("--json")
     given = parser.parse_args()
     import torch
 
-    members = [member for depth in given.depth for member in MEMBERS[depth]]
+    family = CANDIDATES if given.candidates else MEMBERS
+    members = [member for depth in given.depth for member in family[depth]]
     with ThreadPoolExecutor() as pool:
         list(
             pool.map(lambda m: compile_cached(m.source(), ARCHITECTURE, kernels=[m.entry]), members)
         )
     cells = [
-        cell(torch, depth, length, causal, given.rounds)
+        cell(torch, depth, length, causal, given.rounds, given)
         for depth in given.depth
-        for causal in (False, True)
+        for causal in ((True,) if given.causal else (False, True))
         for length in given.lengths
     ]
     report(cells)

@@ -1,6 +1,7 @@
 """Attention where it is hard: adversarial scores, Boolean masks, and what a call costs the host.
 
     python benchmarks/attention_more.py
+    python benchmarks/attention_more.py --only masks --flex
 
 Adversarial inputs make maxima grow from tile to tile, or hide one huge key late in the row; rates
 are beside those on random inputs, of the chosen member and of the one that always looks for maxima.
@@ -9,6 +10,7 @@ Masks are beside torch's fastest. Needs torch.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import statistics
 import time
@@ -16,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from attention import problem_of, timed
+from attention import flex_call, label, problem_of, timed
 
 import tylo
 from tylo.codegen.attention.choose import Request, choose
@@ -27,6 +29,7 @@ from tylo.codegen.launch.devices import device_state
 TOKENS, WIDTH, LENGTH = 16384, 2048, 4096
 ROUNDS = 9
 CALLS = 300
+CLOSE = 0.05  # apart from torch's in float32, in sizes of v
 
 Call = Callable[[], Any]
 
@@ -82,12 +85,54 @@ def scores(torch: Any) -> None:
             )
 
 
-def masked_calls(torch: Any, depth: int, length: int) -> dict[str, Call]:
+MASKED = {
+    64: (
+        Member(64, "bf16", 3, 128, 3, mask=True),
+        Member(64, "bf16", 2, 128, 3, mask=True, reference="first"),
+        Member(64, "bf16", 1, 64, 3, mask=True, residents=3, reference="first"),
+    ),
+    128: (
+        Member(128, "bf16", 2, 128, 2, mask=True, reference="first"),
+        Member(128, "bf16", 3, 64, 3, mask=True, reference="first"),
+        Member(128, "bf16", 1, 64, 2, mask=True, residents=2, reference="first"),
+    ),
+}
+
+
+def masks_of(torch: Any, length: int) -> dict[str, Any]:
+    """Half kept at random, a causal mask as bytes, and documents of a quarter of the length."""
+    index = torch.arange(length, device="cuda")
+    return {
+        "random": torch.rand(length, length, device="cuda") < 0.5,
+        "causal": index[None] <= index[:, None],
+        "documents": index[None] * 4 // length == index[:, None] * 4 // length,
+    }
+
+
+def masked_launch(torch: Any, member: Member, q: Any, k: Any, v: Any, mask: Any) -> Call:
+    """One member, its packing included; the workspace is taken once."""
+    out, strides = torch.empty_like(q), (0, 0, mask.stride(0), mask.stride(1))
+    problem = problem_of(q, k, out, False, strides)
+    ready = Ready(member, problem, device_state(0), persistent=True)
+    workspace = torch.empty(ready.workspace_bytes, dtype=torch.uint8, device="cuda")
+    stream = torch.cuda.current_stream().cuda_stream
+
+    def call() -> Any:
+        ready(
+            q=q.data_ptr(), k=k.data_ptr(), v=v.data_ptr(), out=out.data_ptr(), lse=0,
+            mask=mask.data_ptr(), workspace=workspace.data_ptr(), stream=stream,
+        )  # fmt: skip
+        return out
+
+    return call
+
+
+def masked_calls(torch: Any, q: Any, k: Any, v: Any, mask: Any, flex: bool) -> dict[str, Call]:
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
-    q, k, v = inputs(torch, depth, length)
-    mask = torch.rand(length, length, device="cuda") < 0.5
     calls: dict[str, Call] = {"own": lambda: tylo.kernels.attention(q, k, v, mask=mask)}
+    for member in MASKED[q.shape[-1]]:
+        calls[label(member, True)] = masked_launch(torch, member, q, k, v, mask)
 
     def theirs(backend: Any) -> Call:
         def call() -> Any:
@@ -101,16 +146,29 @@ def masked_calls(torch: Any, depth: int, length: int) -> dict[str, Call]:
         with contextlib.suppress(RuntimeError):
             call()
             calls[name] = call
+    if flex:
+        calls["Flex"] = flex_call(torch, q, k, v, lambda b, h, row, key: mask[row, key])
     return calls
 
 
-def masks(torch: Any) -> None:
+def masks(torch: Any, flex: bool) -> None:
+    """Operations are those of all scores, kept or not. Outputs are compared with torch's first."""
     for depth in (64, 128):
         for length in (1024, 4096):
-            times = timed(torch, masked_calls(torch, depth, length), 5)
-            work = 4 * TOKENS * WIDTH * length
-            shown = ", ".join(f"{name} {work / each / 1e9:.0f}" for name, each in times.items())
-            print(f"D={depth} S={length} Boolean mask, half kept: {shown} TFLOP/s")
+            q, k, v = inputs(torch, depth, length)
+            for kind, mask in masks_of(torch, length).items():
+                calls = masked_calls(torch, q, k, v, mask, flex)
+                theirs = torch.nn.functional.scaled_dot_product_attention(
+                    q[:1, :1].float(), k[:1, :1].float(), v[:1, :1].float(), attn_mask=mask
+                )
+                for name, call in calls.items():
+                    apart = float((call()[:1, :1] - theirs).abs().max())
+                    if not apart < CLOSE:
+                        print(f"WRONG {name}: {apart} apart")
+                times = timed(torch, calls, 5)
+                work = 4 * TOKENS * WIDTH * length
+                shown = ", ".join(f"{name} {work / each / 1e9:.0f}" for name, each in times.items())
+                print(f"D={depth} S={length} {kind} mask: {shown} TFLOP/s")
 
 
 def host(torch: Any) -> None:
@@ -134,12 +192,20 @@ def host(torch: Any) -> None:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=("scores", "masks", "host"))
+    parser.add_argument("--flex", action="store_true", help="FlexAttention beside the masks")
+    given = parser.parse_args()
     import torch
 
     torch.manual_seed(0)
-    scores(torch)
-    masks(torch)
-    host(torch)
+    for name, part in (
+        ("scores", scores),
+        ("masks", lambda torch: masks(torch, given.flex)),
+        ("host", host),
+    ):
+        if given.only in (None, name):
+            part(torch)
 
 
 if __name__ == "__main__":
