@@ -304,7 +304,10 @@ def _operand(cursor: Cursor) -> Operand:
     token = cursor.take("register", "name", "number", "float", "{", "[", "!", "_")
     match token.kind, token.text:
         case "sign", "{":
-            return Vector(tuple(cursor.separated(lambda: _element(cursor), "}")))
+            elements = tuple(cursor.separated(lambda: _element(cursor), "}"))
+            if not elements:
+                raise token.error("a vector without elements")
+            return Vector(elements)
         case "sign", "[":
             return _address(cursor)
         case "sign", "!":

@@ -205,8 +205,8 @@ REFUSED = {
     "an offset of 33 bits": ("[%rd17+12]", "[%rd17+4294967308]", "is not between"),
     "an offset without end": ("[%rd17+12]", f"[%rd17+-0x{'f' * 25}]", "does not fit 64 bits"),
     "deep vectors": (LANE, f"mov.u32 %r5, {'{' * 3000}%r1{'}' * 3000};", "inside a vector"),
-    "an empty vector": (LANE, "add.s32 %r5, {}, 1;", "the opcode table does not cover"),
-    "an empty vector of results": (LANE, "mov.u32 {}, 1;", "the opcode table does not cover"),
+    "an empty vector": (LANE, "add.s32 %r5, {}, 1;", "a vector without elements"),
+    "an empty vector of results": (LANE, "mov.u32 {}, 1;", "a vector without elements"),
     "many registers": (LANE, ".reg .b32 %z<3000000>; " + LANE, "is not between 1 and"),
     "many registers by and by": (
         LANE,
