@@ -34,6 +34,7 @@ from collections.abc import Iterable, Mapping
 from tylo.layouts.errors import PtxError
 from tylo.proofs.ptx.nodes import Expression, bound, order
 from tylo.proofs.ptx.products import Product, lemmas
+from tylo.proofs.ptx.residues import residue
 
 _CONNECTIVES = {"bvand": "and", "bvor": "or", "bvxor": "xor"}
 _MOST_RUNS = 4  # of adjacent ones in a mask
@@ -153,6 +154,8 @@ class _Writer:
             case "extract":
                 low = int(node.attribute)
                 text, most = self.value(operands[0]), self.most[id(operands[0])]
+                if low == 0 and most >> width:
+                    return residue(operands[0], width, self.value)
                 text = f"(div {text} {1 << low})" if low else text
                 return self.wrapped(text, most >> low, width)
             case "sign_extend":
@@ -205,6 +208,11 @@ class _Writer:
                 return f"(div {a} {1 << constant})" if constant < width else "0"
             case "bvudiv" if constant:
                 return f"(div {a} {constant})"
+            case "bvurem" if constant and not constant & (constant - 1) and low >= constant:
+                return residue(left, constant.bit_length() - 1, self.value)
+            case "bvand" if constant and not constant & (constant + 1) and low > constant:
+                self.zeros[id(node)] = self.zeros[id(left)]
+                return residue(left, constant.bit_length(), self.value)
             case "bvurem" if constant:
                 return f"(mod {a} {constant})"
             case "bvand" if constant is not None:

@@ -13,7 +13,9 @@ own, together with the facts stated here. They hold of all numbers that are not 
 (<= 0 p 900)
 (=> (= row 0) (= p 0))
 (=> (= stride 0) (= p 0))
+(=> (= row 1) (= p stride))
 (=> (< 0 row) (<= stride p))
+(=> (= stride 1) (= p row))
 (=> (< 0 stride) (<= row p))
 """
 
@@ -47,6 +49,7 @@ def lemmas(products: Sequence[Product]) -> Iterator[str]:
         for factor in (left, right):
             yield f"(=> (= {factor} 0) (= {product.name} 0))"
         for factor, other in ((left, right), (right, left)):
+            yield f"(=> (= {factor} 1) (= {product.name} {other}))"
             yield f"(=> (< 0 {factor}) (<= {other} {product.name}))"
     for first, second in itertools.combinations(products, 2):
         for matching in _matchings(first, second):
