@@ -56,6 +56,8 @@ class Ready:
         choice = _choice(member, blocks, member.threads, member.shared_bytes)
         packed = problem.packed_mask(member.rows, member.keys) if member.mask else None
         self._pack = None if packed is None else _Packing(member, packed, device)
+        # Device memory that a call needs for its own use until the kernel is done.
+        self.workspace_bytes = 0 if packed is None else packed.bytes
         self._device, self._lock = device, threading.Lock()
         self._function = loaded_function(choice, device)
         self._geometry = (*choice.grid, *choice.block, choice.shared)
@@ -75,20 +77,14 @@ class Ready:
         self._table_address = ctypes.addressof(self._table)
         self._floats = member.output == "f32"
 
-    @property
-    def workspace_bytes(self) -> int:
-        """Device memory that a call needs for its own use until the kernel is done; often 0."""
-        return 0 if self._pack is None else self._pack.mask.bytes
-
     def __call__(
         self,
-        *,
         q: int,
         k: int,
         v: int,
+        mask: int,
         out: int,
         lse: int,
-        mask: int,
         stream: int,
         workspace: int = 0,
     ) -> None:
@@ -134,7 +130,7 @@ class _Packing:
     """The kernel that packs a mask, ready for one geometry."""
 
     def __init__(self, member: Member, mask: PackedMask, device: DeviceState) -> None:
-        self.mask, self._device = mask, device
+        self._bits_bytes, self._device = mask.bits_bytes, device
         kernel = PackMask(member.groups, member.keys)
         choice = _choice(kernel, mask.blocks, kernel.threads, 0)
         self._function = loaded_function(choice, device)
@@ -148,9 +144,9 @@ class _Packing:
     def place(self, mask: int, workspace: int) -> tuple[int, int]:
         """Set the addresses; where bits lie, and what each step keeps."""
         arguments = self._arguments
-        arguments.mask, arguments.bits = mask, workspace
-        arguments.kept = workspace + self.mask.bits_bytes
-        return arguments.bits, arguments.kept
+        kept = workspace + self._bits_bytes
+        arguments.mask, arguments.bits, arguments.kept = mask, workspace, kept
+        return workspace, kept
 
     def launch(self, driver: Any, stream: int) -> None:
         (error,) = driver.cuLaunchKernel(

@@ -80,6 +80,6 @@ def stream_of(stream: Any, value: Any) -> int:
     if stream is not None:
         return stream_handle(stream)
     torch = torch_of(value)
-    if torch is None or value.device.type != "cuda":
+    if torch is None or not value.is_cuda:
         return 0
     return current_stream(torch, int(value.device.index))

@@ -77,6 +77,14 @@ def torch_description(values: Sequence[Any], stream: Any, handle: int) -> tuple[
     None when a value that is given is no plain torch tensor on a CUDA device, or when the stream is
     not torch's current one: those need the views. The first value is given.
     """
+    found = torch_description_and_addresses(values, stream, handle)
+    return None if found is None else found[0]
+
+
+def torch_description_and_addresses(
+    values: Sequence[Any], stream: Any, handle: int
+) -> tuple[tuple[Any, ...], list[int]] | None:
+    """The same, and the addresses: 0 for a value that is None."""
     first = values[0]
     torch = torch_of(first)
     if torch is None or not first.is_cuda:
@@ -84,32 +92,42 @@ def torch_description(values: Sequence[Any], stream: Any, handle: int) -> tuple[
     if stream is not None and handle != current_stream(torch, first.device.index):
         return None
     described: list[Any] = []
+    addresses: list[int] = []
+    plain = torch.Tensor
     for value in values:
         if value is None:
             described.append(None)
-        elif type(value) is not torch.Tensor:
+            addresses.append(0)
+            continue
+        if type(value) is not plain:
             return None
-        else:
-            try:
-                skew = value.data_ptr() % _ALIGNMENT
-            except RuntimeError:
-                return None
-            described += (
-                value.shape,
-                value.stride(),
-                value.dtype,
-                value.device,
-                value.layout,
-                value.requires_grad,
-                value.is_neg(),
-                skew,
-            )
-    return tuple(described)
+        try:
+            address = value.data_ptr()
+        except RuntimeError:
+            return None
+        addresses.append(address)
+        described += (
+            value.shape,
+            value.stride(),
+            value.dtype,
+            value.device,
+            value.layout,
+            value.requires_grad,
+            value.is_neg(),
+            address % _ALIGNMENT,
+        )
+    return tuple(described), addresses
 
 
 def dtype_of(torch: Any, value: Any) -> str | None:
     """The name of a torch tensor's element type; None for one that kernels do not know."""
     return _dtypes(torch).get(value.dtype)
+
+
+@cache
+def torch_dtype(torch: Any, name: str) -> Any:
+    """torch's own element type of that name."""
+    return next(dtype for dtype, known in _dtypes(torch).items() if known == name)
 
 
 def _order(torch: Any, value: Any, ordinal: int, stream: int) -> None:

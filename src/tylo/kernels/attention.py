@@ -31,11 +31,16 @@ from tylo.codegen.launch.devices import device_state
 from tylo.codegen.launch.stream_memory import stream_memory
 from tylo.codegen.tensors import Tensor, stream_of, view
 from tylo.codegen.tensors.allocation import allocated, immutable
-from tylo.codegen.tensors.torch_tensors import torch_description, torch_of
+from tylo.codegen.tensors.torch_tensors import (
+    torch_description_and_addresses,
+    torch_dtype,
+    torch_of,
+)
 from tylo.kernels.attention_geometry import ALIGNMENT, AttentionGeometry, attention_geometry
 from tylo.layouts.errors import LaunchError
 
 _PLANS_KEPT = 1024
+_NAMES, _OUT = ("q", "k", "v", "mask", "out"), 4
 _plans: dict[tuple[Any, ...], _Plan] = {}
 _lock = threading.Lock()
 
@@ -44,13 +49,13 @@ _lock = threading.Lock()
 class _Plan:
     """A geometry made ready on a device; nothing is ready where there is nothing to compute.
 
-    `spans` are the first byte and the end of q, k, v, mask and out, from their addresses on.
+    `spans` say where the memory of q, k, v, mask and out lies.
     """
 
     geometry: AttentionGeometry
     device: int
     ready: Ready | None
-    spans: tuple[tuple[int, int], ...]
+    spans: tuple[tuple[int, int, int], ...]
 
 
 def attention(
@@ -84,31 +89,36 @@ def attention(
     handle = stream_of(stream, q)
     values = (q, k, v, mask, out)
     options = (causal, scale, bool(enable_gqa), layout)
-    described = torch_description(values, stream, handle)
-    plan = _plans.get((options, described)) if described else None
-    if plan is None:
+    found = torch_description_and_addresses(values, stream, handle)
+    key = found and (options, found[0])
+    plan = _plans.get(key) if key else None
+    if found and plan:
+        addresses = found[1]
+    else:
         tensors = _viewed(values, handle)
         plan = _plan(options, tensors)
         addresses = [0 if each is None else each.address for each in tensors]
-        if described:
-            _keep((options, described), plan)
-    else:
-        addresses = [0 if each is None else each.data_ptr() for each in values]
-    if out is not None:
-        _require_apart(plan, addresses)
+        if key:
+            _keep(key, plan)
     # What torch allocates on its own stream needs no view: it is as its allocator makes it.
-    on = None if described else handle
+    on = None if found else handle
     if out is None:
-        out, addresses[4] = _made(q, plan.geometry.out_shape, plan, None, on)
+        out, addresses[4] = _made(q, plan.geometry.out_shape, plan, plan.geometry.problem.dtype, on)
+    else:
+        _require_apart(plan, addresses)
     lse, lse_address = None, 0
     if return_lse:
         lse, lse_address = _made(q, plan.geometry.lse_shape, plan, "f32", on)
     if plan.ready is not None:
-        _launch(plan, plan.ready, addresses, lse_address, q, handle, on)
+        if plan.ready.workspace_bytes:
+            _with_workspace(plan, plan.ready, addresses, lse_address, q, handle, on)
+        else:
+            places = addresses[0], addresses[1], addresses[2], addresses[3], addresses[4]
+            plan.ready(*places, lse_address, handle)
     return (out, lse) if return_lse else out
 
 
-def _launch(
+def _with_workspace(
     plan: _Plan,
     ready: Ready,
     addresses: list[int],
@@ -117,22 +127,20 @@ def _launch(
     handle: int,
     on: int | None,
 ) -> None:
-    """Queue the kernel, with memory for a packed mask where there is one.
+    """Queue the kernel with memory for a packed mask.
 
     torch lends it, which reuses it in the stream's order; of others nobody here knows when they
     reuse what is no longer held, so that the driver lends it then.
     """
-    places = dict(zip(("q", "k", "v", "mask", "out"), addresses, strict=True))
+    places = addresses[0], addresses[1], addresses[2], addresses[3], addresses[4]
     size = ready.workspace_bytes
-    if not size:
-        ready(**places, lse=lse, stream=handle)
-    elif torch_of(q):
+    if torch_of(q):
         held, address = _made(q, (size,), plan, "bool", on)
-        ready(**places, lse=lse, stream=handle, workspace=address)
+        ready(*places, lse, handle, address)
         del held
     else:
         with stream_memory(device_state(plan.device), size, handle) as address:
-            ready(**places, lse=lse, stream=handle, workspace=address)
+            ready(*places, lse, handle, address)
 
 
 def attention_choice(q: Any, k: Any, v: Any, **options: Any) -> Chosen:
@@ -151,7 +159,7 @@ def _viewed(values: tuple[Any, ...], handle: int) -> Viewed:
     first = view(values[0], handle, name="q")
     k, v, mask, out = (
         None if each is None else view(each, handle, name=name, device=first.device)
-        for name, each in zip(("k", "v", "mask", "out"), values[1:], strict=True)
+        for name, each in zip(_NAMES[1:], values[1:], strict=True)
     )
     if k is None or v is None:
         raise LaunchError("k or v is None", hint="pass keys and values")
@@ -181,13 +189,7 @@ def _plan(options: tuple[Any, ...], tensors: Viewed) -> _Plan:
                 device_state(device),
                 persistent=chosen.persistent,
             )
-        spans = tuple(
-            (0, 0)
-            if each is None
-            else (each.extent[0] - each.address, each.extent[1] - each.address)
-            for each in tensors
-        )
-        plan = _Plan(geometry, device, ready, spans)
+        plan = _Plan(geometry, device, ready, _spans(tensors))
         _keep(key, plan)
     return plan
 
@@ -207,25 +209,36 @@ def _described(tensor: Tensor | None) -> tuple[Any, ...] | None:
 
 def _require_apart(plan: _Plan, addresses: list[int]) -> None:
     """What is written must not lie where anything is read; ranges decide, gaps included."""
-    low, high = plan.spans[4]
-    start, end = addresses[4] + low, addresses[4] + high
-    for place, name in enumerate(("q", "k", "v", "mask")):
-        low, high = plan.spans[place]
-        first, last = addresses[place] + low, addresses[place] + high
-        if first < end and start < last and low < high and start < end:
+    if not plan.spans:
+        return
+    place, low, high = plan.spans[-1]
+    start, end = addresses[place] + low, addresses[place] + high
+    for place, low, high in plan.spans[:-1]:
+        if addresses[place] + low < end and start < addresses[place] + high:
             raise LaunchError(
-                f"out and {name} share memory, first at {max(start, first):#x}",
+                f"out and {_NAMES[place]} share memory, first at "
+                f"{max(start, addresses[place] + low):#x}",
                 hint="pass an output of its own",
             )
 
 
 def _made(
-    like: Any, shape: tuple[int, ...], plan: _Plan, dtype: str | None, handle: int | None
+    like: Any, shape: tuple[int, ...], plan: _Plan, kind: str, handle: int | None
 ) -> tuple[Any, int]:
     """A new output and its address; `handle` is the stream to order it on, None for its own."""
-    order = tuple(range(len(shape)))
-    kind = dtype or plan.geometry.problem.dtype
-    made = allocated(like, shape, order, kind, device=plan.device)
     if handle is None:
-        return made, int(made.data_ptr())
+        torch = torch_of(like)
+        made = torch.empty(shape, dtype=torch_dtype(torch, kind), device=like.device)
+        return made, made.data_ptr()
+    made = allocated(like, shape, tuple(range(len(shape))), kind, device=plan.device)
     return made, view(made, handle, name="the new output", device=plan.device).address
+
+
+def _spans(tensors: Viewed) -> tuple[tuple[int, int, int], ...]:
+    """(place, first byte, end) of what has bytes, from its address on, out the last; or nothing."""
+    found = [
+        (place, each.extent[0] - each.address, each.extent[1] - each.address)
+        for place, each in enumerate(tensors)
+        if each is not None and each.extent[0] < each.extent[1]
+    ]
+    return tuple(found) if found and found[-1][0] == _OUT else ()
