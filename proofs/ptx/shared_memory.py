@@ -122,13 +122,20 @@ def load(machine: Machine, instruction: Instruction, form: Form) -> None:
 
 
 def convert(machine: Machine, instruction: Instruction, form: Form) -> None:
-    """`cvta`: a generic address is one of the shared space moved by an amount that nobody knows."""
+    """`cvta`: a generic address is one of the shared space moved by an amount that nobody knows.
+
+    What has no place in the shared space, whose addresses have 32 bits, has no counterpart.
+    """
     domain, scene = machine.domain, machine.scene
     (target, into), (source, operand) = zip(form.opcode.operands, instruction.operands, strict=True)
     address = machine.scalar(instruction, operand, form.operand_width(source), False)
     window = scene.made.setdefault("window", domain.variable("window", 64))
-    moved = domain.subtract if instruction.mnemonic.startswith("cvta.to.") else domain.add
-    machine.write(instruction, form, target, into, moved(address, window, 64))
+    back = instruction.mnemonic.startswith("cvta.to.")
+    result = (domain.subtract if back else domain.add)(address, window, 64)
+    shared = result if back else address
+    high = scene.differ(domain.extract(shared, 32, 32), domain.constant(0, 32))
+    machine.unspecified(instruction, high)
+    machine.write(instruction, form, target, into, result)
 
 
 def placed(machine: Machine, instruction: Instruction, operand: Operand) -> Place:

@@ -196,8 +196,11 @@ class Machine:
     def _refuse_unspecified(self, instruction: Instruction, form: Form, sources: list[Any]) -> None:
         """Record where the instruction has no specified result, if there is any such place."""
         where = unspecified(self.domain, form, sources)
-        if where is None:
-            return
+        if where is not None:
+            self.unspecified(instruction, where)
+
+    def unspecified(self, instruction: Instruction, where: Expression) -> None:
+        """Record that an instruction has no specified result where a condition is one."""
         both = self.domain.bit_and(self.condition(instruction), where, 1)
         condition = self.domain.bit_and(self.guard, both, 1)
         if condition.value == 0:
