@@ -26,16 +26,15 @@ def mask(kernel: SoftmaxKernel) -> str:
     if kernel.mask_modes is None:
         return function("mask_words", parameters, [])
     tile = kernel.tile
-    head = " + span.head" if kernel.ragged else ""
+    head = _before(kernel)
     lines = [
         *mask_row(kernel.mask_modes, "row < given.rows ? row : 0"),
-        f"const unsigned char* const flags = given.mask + mask_at"
-        f"{' + span.head * given.mask_column_stride' if head else ''};",
+        "const unsigned char* const flags = given.mask + mask_at;",
         *first_column(kernel),
     ]
     single = list(_flags_one_by_one(kernel))
     if tile.vector >= 4:
-        aligned = f"(reinterpret_cast<unsigned long long>(flags) % {tile.vector}u) == 0"
+        aligned = f"reinterpret_cast<unsigned long long>(flags{head}) % {tile.vector}u == 0"
         lines.append(f"if (given.mask_column_stride == 1 && {aligned}) {{")
         lines += [f"    {line}" for line in _flags_by_vector(kernel)]
         lines += ["} else {", *(f"    {line}" for line in single), "}"]
@@ -47,7 +46,7 @@ def mask(kernel: SoftmaxKernel) -> str:
             ("span.head + span.tail_column", "in_tail"),
         ):
             lines.append(
-                f"if (!load_flag(given.mask + mask_at + ({column}) * given.mask_column_stride, "
+                f"if (!load_flag(flags + ({column}) * given.mask_column_stride, "
                 f"span.{wanted}{in_first(kernel)})) words[{kernel.words - 1}] = masked_word;"
             )
     return function("mask_words", parameters, lines)
@@ -65,12 +64,17 @@ def mask_row(modes: int, row: str) -> list[str]:
     return lines
 
 
+def _before(kernel: SoftmaxKernel) -> str:
+    """What is added to a column of the body to make it one of the row."""
+    return " + span.head" if kernel.ragged else ""
+
+
 def _flags_one_by_one(kernel: SoftmaxKernel) -> Iterator[str]:
     for repeat, offset in offsets(kernel):
         for value in range(kernel.tile.vector):
             flag = (
-                f"load_flag(flags + (first + {offset} + {value}u) * given.mask_column_stride, "
-                f"{offset} < left)"
+                f"load_flag(flags + (first{_before(kernel)} + {offset} + {value}u) * "
+                f"given.mask_column_stride, {offset} < left)"
             )
             yield _masked(kernel, repeat, value, f"!{flag}")
 
@@ -79,9 +83,10 @@ def _flags_by_vector(kernel: SoftmaxKernel) -> Iterator[str]:
     vector = kernel.tile.vector
     names = [f"kept_{word}" for word in range(vector // 4)]
     yield f"unsigned {', '.join(names)};"
+    head = _before(kernel)
     for repeat, offset in offsets(kernel):
         yield (
-            f"load_{vector}(flags + first + {offset}, {offset} < left, 0x01010101u, "
+            f"load_{vector}(flags{head} + first + {offset}, {offset} < left, 0x01010101u, "
             f"{', '.join(names)});"
         )
         for value in range(vector):

@@ -83,7 +83,7 @@ class Stores:
         """By the first thread of a row."""
         here = row_of(self.tile)
         element = replace(self._writer(), row=here, thread=self._thread(0), step=0)
-        where = self._exists(), Less(name("thread") % self.tile.row_threads, 1)
+        where = self._exists(), Less(in_row(self.tile), 1)
         return Store("lse", here * 4, (value,), 1, where, element)
 
     def _vectors(self, value: Part, size: int, where: list[Less]) -> Iterator[Store]:
@@ -103,7 +103,7 @@ class Stores:
     def _singles(self, value: Part) -> Iterator[Store]:
         """The columns of a head, and those of a tail."""
         tile, here = self.tile, row_of(self.tile)
-        single = name("thread") % tile.row_threads
+        single = in_row(tile)
         element = replace(self._writer(), row=here, step=0)
         for at, where, who in (
             (
@@ -173,9 +173,14 @@ def row_of(tile: SoftmaxTile) -> Integer:
 
 def row_in_block(tile: SoftmaxTile) -> Integer:
     """The row of a thread among those of its block."""
-    return name("thread") // tile.row_threads
+    return name("thread") // tile.row_threads if tile.block_rows > 1 else 0
+
+
+def in_row(tile: SoftmaxTile) -> Integer:
+    """The number of a thread among those of its row."""
+    return name("thread") % tile.row_threads if tile.block_rows > 1 else name("thread")
 
 
 def column_of(tile: SoftmaxTile, number: int) -> Integer:
     """The first column of a thread's vector number `number`, from the body on."""
-    return name("thread") % tile.row_threads * tile.vector + number * tile.step
+    return in_row(tile) * tile.vector + number * tile.step
