@@ -82,7 +82,10 @@ def bound(node: Expression, maxima: Mapping[str, int], most: list[int]) -> int:
         case "extract":
             return most[0] >> int(node.attribute)
         case "ite":
-            return max(most[1:])
+            condition, *sides = node.operands
+            # The lesser of two values.
+            lesser = condition.operator == "bvult" and list(condition.operands) == sides
+            return min(most[1:]) if lesser else max(most[1:])
         case "bvadd":
             return most[0] + most[1]
         case "bvmul":
