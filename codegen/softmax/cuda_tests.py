@@ -22,13 +22,14 @@ from tylo.codegen.printing import expression
 from tylo.codegen.softmax import oracle
 from tylo.codegen.softmax.kernel import Form, SoftmaxKernel
 from tylo.codegen.softmax.memory import constants
+from tylo.codegen.softmax.request import BYTES
 from tylo.layouts.terms import name
 from tylo.proofs.specifications.softmax import SoftmaxCase
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_FORMS: dict[str, Form] = {"rows": "rows", "stream": "stream"}
+_FORMS: dict[str, Form] = {"rows": "rows", "stream": "stream", "three_pass": "three_pass"}
 _ROWS, _COLUMNS = 5, 512  # at most
 _PER_LINE = 8
 
@@ -48,13 +49,28 @@ def kernel_of(case: SoftmaxCase) -> SoftmaxKernel:
 
 
 def few_rows(case: SoftmaxCase) -> tuple[int, int]:
-    """Rows and columns that one block computes: a vector less than it holds, where it holds few."""
+    """Rows and columns that one block computes: a vector less than it holds, where it holds few.
+
+    Ragged rows are an element wider.
+    """
     columns = min(case.tile.capacity, _COLUMNS)
     if columns > case.tile.vector:
         columns -= case.tile.vector
-    if case.form == "stream":
+    if case.form != "rows":
         columns += case.tile.capacity
-    return min(case.tile.block_rows, _ROWS), columns - columns % case.tile.vector
+    columns -= columns % case.tile.vector
+    return min(case.tile.block_rows, _ROWS), columns + case.ragged
+
+
+def kept(rows: int, columns: int, case: SoftmaxCase) -> NDArray[Any] | None:
+    """Which columns a mask keeps, if there is one: some of each row, none of the last."""
+    import numpy
+
+    if not case.mask:
+        return None
+    keep = numpy.random.default_rng(23).random((rows, columns)) < 0.7
+    keep[-1] = rows == 1
+    return keep
 
 
 def scores(rows: int, columns: int, dtype: str) -> NDArray[Any]:
@@ -73,19 +89,23 @@ def cuda_tests(case: SoftmaxCase) -> tuple[CudaTest, ...]:
     import numpy
 
     kernel, (rows, columns) = kernel_of(case), few_rows(case)
-    given = scores(rows, columns, case.dtype)
-    wanted, _ = oracle.softmax(oracle.widened(given, case.dtype))
-    relative, absolute = oracle.tolerance(case.out_dtype)
+    given, keep = scores(rows, columns, case.dtype), kept(rows, columns, case)
+    probabilities, logarithms = oracle.softmax(oracle.widened(given, case.dtype), keep)
+    wanted = probabilities if case.out_dtype else logarithms
+    relative, absolute = oracle.tolerance(case.out_dtype or "f32")
     relative *= 4  # of the exponent's own rounding
-    out_words = rows * columns * (2 if case.out_dtype != "f32" else 4) // 4
+    out_words = rows * columns * BYTES[case.out_dtype or "f32"] // 4
     passed = {
         "x": "reinterpret_cast<const Element*>(score_words)",
         "out": "reinterpret_cast<Result*>(found_words)",
         "lse": "found_logarithms",
+        "mask": "reinterpret_cast<const unsigned char*>(mask_words_held)",
         "rows": "tested_rows",
+        "mask_column_stride": "1u",
     }
     listed = ", ".join(passed.get(each.name, "tested_columns") for each in kernel.parameters)
     value = {
+        None: "found_logarithms[place]",
         "f32": "reinterpret_cast<const float*>(found_words)[place]",
         "bf16": "__uint_as_float(static_cast<unsigned>("
         "reinterpret_cast<const unsigned short*>(found_words)[place]) << 16)",
@@ -95,9 +115,10 @@ def cuda_tests(case: SoftmaxCase) -> tuple[CudaTest, ...]:
     source = "\n".join(
         [
             kernel.functions(),
-            constants({"tested_rows": rows, "tested_columns": columns}),
-            _table("score_words", given.reshape(-1).view(numpy.uint32)),
-            _table("expected", wanted.astype(numpy.float32).reshape(-1).view(numpy.uint32)),
+            constants({"tested_rows": rows, "tested_columns": columns, "tested": wanted.size}),
+            _table("score_words", _words(given)),
+            *([] if keep is None else [_table("mask_words_held", _words(keep))]),
+            _table("expected", _words(wanted.astype(numpy.float32))),
             f"__device__ __align__(16) unsigned found_words[{out_words + 4}];\n"
             f"__device__ float found_logarithms[{rows}];\n",
             "__device__ __forceinline__ Arguments tested_arguments() {\n"
@@ -119,9 +140,17 @@ def cuda_tests(case: SoftmaxCase) -> tuple[CudaTest, ...]:
         source=source,
         entry="tylo_test_probabilities",
         threads=case.tile.threads,
-        checks=rows * columns,
+        checks=int(wanted.size),
     )
     return (test,)
+
+
+def _words(values: NDArray[Any]) -> NDArray[Any]:
+    """Elements one after another as 32-bit words, the last filled up with zeros."""
+    import numpy
+
+    held = numpy.ascontiguousarray(values).tobytes()
+    return numpy.frombuffer(held + bytes(-len(held) % 4), numpy.uint32)
 
 
 def _table(label: str, words: NDArray[Any]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tylo.codegen.launch.arguments import Argument, Input, Output
 from tylo.codegen.softmax import oracle
-from tylo.codegen.softmax.cuda_tests import few_rows, kernel_of, scores
+from tylo.codegen.softmax.cuda_tests import few_rows, kept, kernel_of, scores
 from tylo.proofs.specifications import softmax_case
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def compared_rows(module: Any, parameters: Mapping[str, int | str]) -> tuple[int
     case = softmax_case(parameters)
     kernel, (_, columns) = kernel_of(case), few_rows(case)
     rows, pitch = 2 * case.tile.block_rows + 1, columns + 2 * case.tile.vector
-    given = scores(rows, columns, case.dtype)
+    given, keep = scores(rows, columns, case.dtype), kept(rows, columns, case)
     padded = numpy.zeros((rows, pitch), given.dtype)
     padded[:, :columns] = given
     word = numpy.uint32 if case.out_dtype == "f32" else numpy.uint16
@@ -32,10 +32,14 @@ def compared_rows(module: Any, parameters: Mapping[str, int | str]) -> tuple[int
         "x": Input(padded),
         "out": Output((rows, pitch), word),
         "lse": Output(rows, numpy.float32),
+        "mask": Input(numpy.zeros(1, bool) if keep is None else keep, alignment=1),
         "rows": numpy.uint64(rows),
         "columns": numpy.uint32(columns),
         "row_stride": numpy.uint64(pitch),
         "out_row_stride": numpy.uint64(pitch),
+        "mask_column_stride": numpy.uint64(1),
+        "mask_extent_0": numpy.uint64(rows),
+        "mask_stride_0": numpy.uint64(columns),
     }
     found = module.launch(
         kernel.entry,
@@ -43,22 +47,24 @@ def compared_rows(module: Any, parameters: Mapping[str, int | str]) -> tuple[int
         block=case.tile.threads,
         arguments=[sizes[each.name] for each in kernel.parameters],
     )
-    wanted, logarithms = oracle.softmax(oracle.widened(given, case.dtype))
-    wrong = ~_near(found[0][:, :columns], wanted, case.out_dtype)
-    beside = found[0][:, columns:] != numpy.iinfo(word).max
-    checks = [wrong.reshape(-1), beside.reshape(-1)]
+    wanted, logarithms = oracle.softmax(oracle.widened(given, case.dtype), keep)
+    checks, first = [], ""
+    if case.out_dtype:
+        wrong = ~_near(found[0][:, :columns], wanted, case.out_dtype)
+        beside = found[0][:, columns:] != numpy.iinfo(word).max
+        checks += [wrong.reshape(-1), beside.reshape(-1)]
     if case.lse:
-        checks.append(~oracle.near_logarithm(found[1], logarithms))
+        with numpy.errstate(invalid="ignore"):
+            near = numpy.abs(found[-1] - logarithms) <= 2e-6 * numpy.maximum(1, abs(logarithms))
+        same = (found[-1] == logarithms) | (numpy.isnan(found[-1]) & numpy.isnan(logarithms))
+        checks.append(~(near | same))
     failed = numpy.concatenate(checks)
-    first = ""
     if failed.any():
         at = int(failed.argmax())
         row, column = divmod(at, columns)
-        first = f"row {row}, column {column}"
-        if at >= wrong.size:
-            first = "beside the probabilities"
-        if at >= wrong.size + beside.size:
-            first = f"log-sum-exp of row {at - wrong.size - beside.size}"
+        first = f"row {row}, column {column}" if at < wanted.size else "beside the probabilities"
+        if not case.out_dtype:
+            first = f"log-sum-exp of row {at}"
     return failed.size, failed, first
 
 

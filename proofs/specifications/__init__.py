@@ -156,9 +156,9 @@ def _softmax(parameters: Parameters) -> Specification:
     case = softmax_case(parameters)
     normal: dict[str, int | str] = {
         "dtype": case.dtype,
-        "out_dtype": case.out_dtype,
+        "out_dtype": case.out_dtype or _NO_PROBABILITIES,
         "form": case.form,
-        "lse": int(case.lse),
+        **{label: int(getattr(case, label)) for label in _SOFTMAX_CASE},
         **{label: getattr(case.tile, label) for label in _SOFTMAX_TILE},
     }
     return Specification(
@@ -177,10 +177,16 @@ _SOFTMAX_TILE = MappingProxyType(
 )
 
 
+# Log-sum-exp beside the probabilities, rows that begin anywhere, weights kept, modes of a mask.
+_SOFTMAX_CASE = MappingProxyType({"lse": 0, "ragged": 0, "held": 1, "mask": 0})
+_NO_PROBABILITIES = "none"
+
+
 def softmax_case(parameters: Parameters) -> softmax.SoftmaxCase:
     """The softmax kernel that a specification's parameters describe."""
     words = {"dtype": "f32", "out_dtype": parameters.get("dtype", "f32"), "form": "rows"}
-    _require_known("softmax", parameters, {*words, *_SOFTMAX_TILE, "lse"})
+    out = str(parameters.get("out_dtype", words["out_dtype"]))
+    _require_known("softmax", parameters, {*words, *_SOFTMAX_TILE, *_SOFTMAX_CASE})
 
     def count(label: str, otherwise: int) -> int:
         given = parameters.get(label, otherwise)
@@ -190,8 +196,11 @@ def softmax_case(parameters: Parameters) -> softmax.SoftmaxCase:
 
     return softmax.SoftmaxCase(
         softmax_tiles.SoftmaxTile(**{each: count(each, n) for each, n in _SOFTMAX_TILE.items()}),
-        **{label: str(parameters.get(label, given)) for label, given in words.items()},
-        lse=bool(count("lse", 0)),
+        str(parameters.get("dtype", words["dtype"])),
+        None if out == _NO_PROBABILITIES else out,
+        str(parameters.get("form", words["form"])),
+        mask=count("mask", 0),
+        **{label: bool(count(label, n)) for label, n in _SOFTMAX_CASE.items() if label != "mask"},
     )
 
 

@@ -1,10 +1,10 @@
 """What a softmax kernel must do to memory, for every number of rows, columns and every stride.
 
 Each block takes whole rows, and each thread the vectors that the tile's ownership gives it: store k
-writes vector k of a thread, where its row and its first column exist. Every probability is computed
-from its own row and from nothing else (where several rows share a warp, from the input and nothing
-else); log-sum-exp is written by copy 0 of those who know it. Which value is written is not an
-integer and not covered: that is the state's algebra (`softmax_state`), bounded by tests.
+writes vector k of a thread, where its row and its first column exist (`softmax_stores`). Every
+probability is computed from its own row and from nothing else; log-sum-exp is written by copy 0 of
+those who know it. Which value is written is not an integer and not covered: that is the state's
+algebra (`softmax_state`), bounded by tests.
 
 >>> case = SoftmaxCase(SoftmaxTile(vector=4, lanes=32, warps=4, repeats=2), "f32", "f32")
 >>> [store.bits for store in effect(case).stores], effect(case).parameters[1].maximum
@@ -12,8 +12,10 @@ integer and not covered: that is the state's algebra (`softmax_state`), bounded 
 >>> len(claims(case))
 19
 
-Rows are whole aligned vectors here, without a mask, and in one block. Kernels for ragged rows,
-masks, clusters and asynchronous copies are generated from the same tiles and run on the PTX machine
+Rows are whole aligned vectors, or `ragged`: then x and out begin at any element, and rows of a
+vector or more lie at any stride. The rows of a mask have a stride, which may be 0, and so have its
+columns. Kernels for masks whose rows have several modes, for clusters and for narrow rows, and
+those with asynchronous copies, come from tiles of the same kind and run on the PTX machine
 (clusters on devices), and have no effect of this kind yet.
 """
 
@@ -46,7 +48,7 @@ from tylo.proofs.specifications.softmax_stores import (
 from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
 
 ENTRY = "tylo_softmax"
-FORMS = ("rows", "stream")
+FORMS = ("rows", "stream", "three_pass")
 _BITS = {"f32": 32, "bf16": 16, "f16": 16}
 _STORE_BITS = 128
 _ROWS, _STRIDE = 1 << 28, 1 << 30  # at most, so that every byte offset stays below 2^64
@@ -79,6 +81,19 @@ class SoftmaxCase:
         if self.tile.cluster > 1:
             raise GenerationError(
                 "a softmax bundle of a cluster", hint="clusters are not proven; use one block"
+            )
+        if self.out_dtype is None and not self.lse:
+            raise GenerationError("a softmax without a result", hint="ask for log-sum-exp: lse=1")
+        if self.form == "three_pass" and self.tile.parts > 1:
+            raise GenerationError("three passes over several warps", hint="give a row one warp")
+        if not 0 <= self.mask <= 1:
+            raise GenerationError(
+                f"a mask whose rows have {self.mask} modes", hint="one mode is proven, or no mask"
+            )
+        if self.ragged and self.tile.row_threads < 2 * self.tile.vector:
+            raise GenerationError(
+                f"{self.tile.row_threads} threads for the single columns of ragged rows",
+                hint=f"{2 * self.tile.vector} or more take vectors of {self.tile.vector}",
             )
         if self.tile.vector * _BITS[self.dtype] > _STORE_BITS:
             raise GenerationError(
@@ -143,7 +158,7 @@ def effect(case: SoftmaxCase) -> Effect:
     preconditions.append(Less(rows, name("blocks") * tile.block_rows + 1))
     parameters = tuple(_parameters(case))
     buffers = tuple(_buffers(case))
-    called = [each.name for each in (*buffers, *parameters)]
+    called = [each.name for each in buffers] + [each.name for each in parameters]
     phases = {buffer.phase for buffer in buffers} - {0}
     return Effect(
         entry=ENTRY,
@@ -152,7 +167,7 @@ def effect(case: SoftmaxCase) -> Effect:
         stores=tuple(found),
         maximum_blocks=-(-_ROWS // tile.block_rows),
         parameters=parameters,
-        preconditions=(*preconditions, *_mask_rows(case)),
+        preconditions=tuple(preconditions),
         arguments=tuple(each for each in called if name(each) not in phases) if phases else (),
     )
 
@@ -161,7 +176,7 @@ def _stores(case: SoftmaxCase) -> Stores:
     out = case.out_dtype or case.dtype
     return Stores(
         tile=case.tile,
-        streamed=case.form == "stream",
+        streamed=case.form != "rows",
         given=Parts(case.tile, "row_stride", "x_phase" if case.ragged else ""),
         wanted=Parts(case.tile, "out_row_stride", "out_phase" if case.ragged else ""),
         bits=_BITS[out],
@@ -209,46 +224,29 @@ def _parameters(case: SoftmaxCase) -> Iterator[Parameter]:
         yield Parameter(each, 64, 1, _STRIDE)
     if case.mask:
         yield Parameter("mask_column_stride", 64, 0, _STRIDE)
-        for extent, apart in _modes(case):
-            yield Parameter(extent, 64, 1, _ROWS)
-            yield Parameter(apart, 64, 0, _STRIDE)
+        yield Parameter("mask_extent_0", 64, 1, _ROWS)
+        yield Parameter("mask_stride_0", 64, 0, _STRIDE)
     if case.ragged:
         yield Parameter("x_phase", 32, 0, tile.vector - 1)
         if case.out_dtype:
             yield Parameter("out_phase", 32, 0, tile.vector - 1)
 
 
-def _mask_rows(case: SoftmaxCase) -> Iterator[Less]:
-    """A mask has a row for each row: the extents of its modes multiply to as many."""
-    if case.mask:
-        whole: Integer = 1
-        for mode in range(case.mask):
-            whole = whole * name(f"mask_extent_{mode}")
-        yield Less(name("rows"), whole + 1)
-
-
 def _mask_end(case: SoftmaxCase) -> Integer:
     """One past the last flag of a mask, in bytes."""
     end: Integer = 1
-    for extent, stride in (("columns", "mask_column_stride"), *_modes(case)):
+    for extent, stride in (("columns", "mask_column_stride"), ("rows", "mask_stride_0")):
         end = end + (name(extent) * name(stride) - name(stride))
     return end
-
-
-def _modes(case: SoftmaxCase) -> Iterator[tuple[str, str]]:
-    for mode in range(case.mask):
-        yield f"mask_extent_{mode}", f"mask_stride_{mode}"
 
 
 def _own_row(case: SoftmaxCase) -> Iterator[Source]:
     here, size, columns = row_of(case.tile), _BITS[case.dtype] // 8, name("columns")
     start = here * name("row_stride")
     yield Source("x", start * size, (start + columns) * size)
-    if case.mask == 1:
+    if case.mask:
         flags, apart = here * name("mask_stride_0"), name("mask_column_stride")
         yield Source("mask", flags, flags + (columns * apart - apart) + 1)
-    elif case.mask:
-        yield Source("mask")
 
 
 def _named(prefix: str, found: tuple[Claim, ...]) -> list[Claim]:

@@ -90,7 +90,6 @@ class Stores:
         """Vectors of the body, in stores of `size` elements."""
         tile, here = self.tile, row_of(self.tile)
         step: Integer = name("step") * tile.capacity if self.streamed else 0
-        repeat = (_COLUMNS + (tile.capacity - 1)) // tile.capacity if self.streamed else 1
         for number in range(tile.repeats):
             first = step + column_of(tile, number)
             inside = Less(first, self.given.body(here))
@@ -98,7 +97,7 @@ class Stores:
                 at = self.given.head(here) + (first + start)
                 element = replace(self._writer(), row=here, column=at)
                 conditions = [self._exists(), inside, *where]
-                yield self._store(at, value, size, repeat, conditions, element)
+                yield self._store(at, value, size, self._repeat(), conditions, element)
 
     def _singles(self, value: Part) -> Iterator[Store]:
         """The columns of a head, and those of a tail."""
@@ -121,7 +120,8 @@ class Stores:
             ),
         ):
             owner = replace(element, column=at, thread=self._thread(who))
-            yield self._store(at, value, 1, 1, [self._exists(), *where], owner)
+            conditions = [self._exists(), *where, *([Less(name("step"), 1)] * self.streamed)]
+            yield self._store(at, value, 1, self._repeat(), conditions, owner)
 
     def _store(
         self,
@@ -134,6 +134,11 @@ class Stores:
     ) -> Store:
         offset = (element.row * name(self.wanted.stride) + at) * (self.bits // 8)
         return Store("out", offset, (value,) * size, repeat, tuple(where), element)
+
+    def _repeat(self) -> Integer:
+        """Steps of the widest row: others have no more."""
+        capacity = self.tile.capacity
+        return (_COLUMNS + (capacity - 1)) // capacity if self.streamed else 1
 
     def _exists(self) -> Less:
         return Less(row_of(self.tile), name("rows"))
