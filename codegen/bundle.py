@@ -29,12 +29,14 @@ from tylo.proofs.bundle import (
     sealed,
     write_bundle,
 )
+from tylo.proofs.bundle.check import stated_assumptions
 from tylo.proofs.certificate import Certificate
-from tylo.proofs.effects import assumptions, effect_to_bytes
+from tylo.proofs.effects import effect_to_bytes
 from tylo.proofs.prover import require_proof
 from tylo.proofs.report import html_report
 from tylo.proofs.specifications import Specification, specification
 
+_KERNEL_HINTS = {"attention": "give a kernel's parameters, such as --set depth=64; or tylo prove"}
 ARCHITECTURES = ("sm_80", "sm_90a", "sm_100a", "sm_120")
 
 
@@ -61,9 +63,10 @@ def generate(
     parameters: Mapping[str, int | str],
     folder: str | os.PathLike[str],
     *,
-    architectures: Sequence[str] = ARCHITECTURES,
+    architectures: Sequence[str] | None = None,
 ) -> Generated:
-    """Write the bundle of a primitive for `architectures` to `folder`.
+    """Write the bundle of a primitive for `architectures` to `folder`; without any, for all that
+    the primitive is for.
 
     Raises `GenerationError` for a primitive, size or dtype that is not generated, `CompileError`
     for an architecture the compiler does not know, `ClaimError` for a claim that does not hold, and
@@ -71,20 +74,23 @@ def generate(
     """
     generator = primitive(name)
     stated = specification(name, parameters)
-    effect = stated.effect
-    if effect is None:
-        raise GenerationError(f"{name} is a theorem without a kernel", hint="use tylo prove")
+    kernel = stated.kernel
+    if kernel is None:
+        hint = _KERNEL_HINTS.get(name, "use tylo prove")
+        raise GenerationError(f"{name} is a theorem without a kernel", hint=hint)
+    if architectures is None:
+        architectures = stated.roles.architectures if stated.roles else ARCHITECTURES
     _require_architectures(stated, architectures)
     source = generator.source(stated.parameters)
     compiled = {
-        architecture: _compiled(source, architecture, effect.entry)
+        architecture: _compiled(source, architecture, kernel.entry)
         for architecture in architectures
     }
     tests = {stated_test(test): test.source for test in generator.tests(stated.parameters)}
     files = {
         KERNEL: source.encode(),
         CERTIFICATE: certificate(stated).to_bytes(),
-        EFFECT: effect_to_bytes(effect),
+        **({EFFECT: effect_to_bytes(stated.effect)} if stated.effect else {}),
         **{test.file: text.encode() for test, text in tests.items()},
     }
     for architecture, result in compiled.items():
@@ -96,7 +102,7 @@ def generate(
         architectures=tuple(architectures),
         compiler=next(iter(compiled.values())).compiler,
         options=BASE_OPTIONS,
-        assumptions=assumptions(effect),
+        assumptions=stated_assumptions(stated),
         tests=tuple(tests),
         files={},
         version=__version__,

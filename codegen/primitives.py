@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from tylo.codegen.attention.member import member_of
 from tylo.codegen.pack_operand_a.cuda_tests import CudaTest, cuda_tests
 from tylo.codegen.pack_operand_a.source import kernel_source
 from tylo.codegen.softmax import cuda_tests as softmax
@@ -31,6 +32,10 @@ PRIMITIVES: Mapping[str, Primitive] = MappingProxyType(
         "softmax": Primitive(
             source=lambda parameters: softmax.kernel_of(softmax_case(parameters)).source(),
             tests=lambda parameters: softmax.cuda_tests(softmax_case(parameters)),
+        ),
+        "attention": Primitive(
+            source=lambda parameters: member_of(parameters).source(),
+            tests=lambda parameters: (),
         ),
     }
 )

@@ -25,7 +25,6 @@ from tylo.proofs.bundle import (
     GeneratedTest,
     sealed,
 )
-from tylo.proofs.effects import Effect
 from tylo.proofs.report import html_report
 
 
@@ -35,7 +34,7 @@ def remade_checks(bundle: Bundle, checked: Checked, *, rebuild: bool) -> Iterato
     With `rebuild` make the machine code and the report again as well.
     """
     stated = checked.specification
-    if stated is None or stated.effect is None:
+    if stated is None or stated.kernel is None:
         return
     generator = primitive(stated.name)
     tests = {stated_test(test): test.source for test in generator.tests(stated.parameters)}
@@ -43,7 +42,7 @@ def remade_checks(bundle: Bundle, checked: Checked, *, rebuild: bool) -> Iterato
     yield from _printed(bundle, texts | {test.file: text for test, text in tests.items()})
     if rebuild:
         yield _made(bundle, tuple(tests))
-        yield from _recompiled(bundle, stated.effect)
+        yield from _recompiled(bundle, stated.kernel.entry)
         yield from _rewritten(bundle, checked)
 
 
@@ -74,11 +73,11 @@ def _made(bundle: Bundle, tests: tuple[GeneratedTest, ...]) -> Check:
     return Check("tests, options, compiler, version", "regenerated", outcome, reason)
 
 
-def _recompiled(bundle: Bundle, effect: Effect) -> Iterator[Check]:
+def _recompiled(bundle: Bundle, entry: str) -> Iterator[Check]:
     manifest = bundle.manifest
     for architecture in manifest.architectures:
         try:
-            again = compile(bundle.text(KERNEL), architecture, kernels=[effect.entry], name=KERNEL)
+            again = compile(bundle.text(KERNEL), architecture, kernels=[entry], name=KERNEL)
         except CompileError as reason:
             yield Check(f"{KERNEL} for {architecture}", "recompiled", UNDECIDED, str(reason))
             continue

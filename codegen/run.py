@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from tylo.codegen import oracle
 from tylo.codegen.architecture import parse_architecture
+from tylo.codegen.attention.run import compared_outputs
 from tylo.codegen.cache import compile_cached
 from tylo.codegen.launch import Device, DeviceInfo, Input, Module, Output
 from tylo.codegen.pack_operand_a.cuda_test_data import float32_words
@@ -292,6 +293,21 @@ def _run_softmax(module: Module | MachineModule, parameters: Mapping[str, int | 
     return RunResult(KERNEL, checks, checks, int(failed.sum()), first)
 
 
+def _run_attention(
+    module: Module | MachineModule, parameters: Mapping[str, int | str]
+) -> RunResult:
+    if isinstance(module, MachineModule):
+        raise GenerationError(
+            "the CPU machine has no wgmma and no tensor copies", hint="use device='gpu'"
+        )
+    checks, failures, first = compared_outputs(module, parameters)
+    return RunResult(KERNEL, checks, checks, failures, first)
+
+
 _RUNNERS: Mapping[str, Callable[[Any, Mapping[str, int | str]], RunResult]] = MappingProxyType(
-    {"pack_operand_a": _run_pack_operand_a, "softmax": _run_softmax}
+    {
+        "pack_operand_a": _run_pack_operand_a,
+        "softmax": _run_softmax,
+        "attention": _run_attention,
+    }
 )

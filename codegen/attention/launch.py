@@ -38,10 +38,19 @@ ALIGNMENT = 16
 
 
 class Ready:
-    """See the module. Raises `LaunchError` for a device that is not of capability 9.0."""
+    """See the module. Raises `LaunchError` for a device that is not of capability 9.0.
+
+    `function` is a kernel that is loaded, and allowed its shared memory, already.
+    """
 
     def __init__(
-        self, member: Member, problem: Problem, device: DeviceState, *, persistent: bool
+        self,
+        member: Member,
+        problem: Problem,
+        device: DeviceState,
+        *,
+        persistent: bool,
+        function: int | None = None,
     ) -> None:
         if device.capability != CAPABILITY:
             major, minor = device.capability
@@ -59,7 +68,7 @@ class Ready:
         # Device memory that a call needs for its own use until the kernel is done.
         self.workspace_bytes = 0 if packed is None else packed.bytes
         self._device, self._lock = device, threading.Lock()
-        self._function = loaded_function(choice, device)
+        self._function = loaded_function(choice, device) if function is None else function
         self._geometry = (*choice.grid, *choice.block, choice.shared)
         self._writers = [_writer(member, problem, name) for name in _TENSORS]
         self._memory = ctypes.create_string_buffer(MAP_ALIGNMENT + MAP_BYTES * len(_TENSORS))

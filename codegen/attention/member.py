@@ -21,7 +21,9 @@ bytes, the barriers behind them:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from tylo.layouts.atoms import Atom, atom
 from tylo.layouts.errors import GenerationError
@@ -180,3 +182,13 @@ class Member:
 
 
 WORKED = Member(depth=64, dtype="bf16", groups=2, keys=64, stages=4)
+
+
+def member_of(parameters: Mapping[str, int | str]) -> Member:
+    """The member that a specification's parameters describe.
+
+    >>> member_of({"depth": 64, "dtype": "bf16", "groups": 2, "keys": 64, "stages": 4}) == WORKED
+    True
+    """
+    given: dict[str, Any] = dict(parameters)
+    return Member(**{**given, "turns": bool(given.get("turns", True))})

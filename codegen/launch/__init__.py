@@ -129,6 +129,16 @@ class Module:
         self._device = device
         self._code = code
 
+    @property
+    def ordinal(self) -> int:
+        """The device that it is loaded on."""
+        return self._device.ordinal
+
+    def function(self, kernel: str) -> int:
+        """The driver's handle of a kernel."""
+        with reported(f"looking up kernel {kernel!r}"):
+            return int(self._code.get_kernel(kernel)._handle)
+
     def launch(
         self,
         kernel: str,

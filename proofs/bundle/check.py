@@ -12,12 +12,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tylo.layouts.errors import TyloError
+from tylo.layouts.errors import TyloError, Undecided
 from tylo.proofs.bundle.folder import Bundle
 from tylo.proofs.bundle.manifest import CERTIFICATE, EFFECT, KERNEL, REPORT
 from tylo.proofs.certificate import certificate_from_bytes
 from tylo.proofs.claims import Claim
 from tylo.proofs.effects import Effect, assumptions, effect_to_bytes, uncovered
+from tylo.proofs.pipelines.cuda_text import read_schedule
+from tylo.proofs.pipelines.explore import explore
+from tylo.proofs.pipelines.kernel import NOT_VALIDATED, RoleKernel
 from tylo.proofs.ptx.validate import Solve, Validation, validate
 from tylo.proofs.ptx.workers import Workers
 from tylo.proofs.smt import obligations
@@ -60,8 +63,19 @@ class Checked:
 
 def not_covered(checked: Checked) -> tuple[str, ...]:
     """What no obligation about the kernel says anything about, by name."""
-    effect = checked.specification.effect if checked.specification else None
-    return uncovered(effect) if effect else ()
+    stated = checked.specification
+    if stated is None:
+        return ()
+    if stated.roles is not None:
+        return stated.roles.uncovered
+    return uncovered(stated.effect) if stated.effect else ()
+
+
+def stated_assumptions(stated: Specification) -> tuple[str, ...]:
+    """What a kernel's launch takes for granted; nothing without a kernel."""
+    if stated.roles is not None:
+        return stated.roles.assumptions
+    return assumptions(stated.effect) if stated.effect else ()
 
 
 def check_bundle(bundle: Bundle) -> Checked:
@@ -71,22 +85,25 @@ def check_bundle(bundle: Bundle) -> Checked:
         stated = specification(manifest.specification, manifest.parameters)
     except TyloError as reason:
         return Checked(None, (Check("specification", "manifest", FAILS, str(reason)),), ())
-    effect = stated.effect
-    if effect is None:
+    if stated.kernel is None:
         missing = Check("specification", "manifest", FAILS, f"{stated.name} has no kernel")
         return Checked(stated, (missing,), ())
     checks = [
-        *_stated_as_specified(bundle, stated, effect),
+        *_stated_as_specified(bundle, stated),
         *certificate_checks(CERTIFICATE, bundle.files.get(CERTIFICATE, b""), stated),
         *solver_checks(stated.claims),
     ]
     validations = []
-    with Workers() as solve:
-        for architecture in manifest.architectures:
-            verdicts, validation = _ptx(bundle, effect, architecture, solve)
-            checks += verdicts
-            if validation is not None:
-                validations.append((architecture, validation))
+    if stated.roles is not None:
+        checks += role_checks(bundle, stated.roles)
+    effect = stated.effect
+    if effect is not None:
+        with Workers() as solve:
+            for architecture in manifest.architectures:
+                verdicts, validation = _ptx(bundle, effect, architecture, solve)
+                checks += verdicts
+                if validation is not None:
+                    validations.append((architecture, validation))
     made = {test.file for test in manifest.tests}
     for path in sorted(bundle.files):
         if path.startswith("cubin/") or path in (*made, KERNEL, REPORT):
@@ -95,25 +112,48 @@ def check_bundle(bundle: Bundle) -> Checked:
     return Checked(stated, tuple(checks), tuple(validations))
 
 
-def _stated_as_specified(bundle: Bundle, stated: Specification, effect: Effect) -> Iterator[Check]:
+def _stated_as_specified(bundle: Bundle, stated: Specification) -> Iterator[Check]:
     """What the manifest and the effect file say is what the specification says."""
     manifest = bundle.manifest
     same = dict(manifest.parameters) == dict(stated.parameters)
     yield _compared("parameters", "specification", same, "not in their normal form")
-    same = manifest.assumptions == assumptions(effect)
+    same = manifest.assumptions == stated_assumptions(stated)
     yield _compared("assumptions", "specification", same, "the manifest states others")
-    same = bundle.files.get(EFFECT) == effect_to_bytes(effect)
-    yield _compared(EFFECT, "specification", same, "not the effect of this specification")
+    needed = {KERNEL, CERTIFICATE, *(test.file for test in manifest.tests)}
+    if stated.effect is not None:
+        needed.add(EFFECT)
+        same = bundle.files.get(EFFECT) == effect_to_bytes(stated.effect)
+        yield _compared(EFFECT, "specification", same, "not the effect of this specification")
     yield _architectures(manifest.architectures, stated.minimum_capability)
-    needed = {KERNEL, CERTIFICATE, EFFECT, *(test.file for test in manifest.tests)}
     for architecture in manifest.architectures:
         needed |= {f"ptx/{architecture}.ptx", f"cubin/{architecture}.cubin"}
     found = bundle.files.keys() - {REPORT}
     wrong = [f"{path} is missing" for path in sorted(needed - found)]
     wrong += [f"{path} belongs to no bundle of this kind" for path in sorted(found - needed)]
-    if not manifest.tests or len({test.file for test in manifest.tests}) < len(manifest.tests):
+    if (stated.effect and not manifest.tests) or len({test.file for test in manifest.tests}) < len(
+        manifest.tests
+    ):
         wrong.append("every bundle has tests, each of its own file")
     yield _compared("files", "manifest", not wrong, "; ".join(wrong))
+
+
+def role_checks(bundle: Bundle, kernel: RoleKernel) -> Iterator[Check]:
+    """The kernel's barriers as its text has them, explored; and that its PTX is not validated."""
+    bounds, words = kernel.bounds
+    try:
+        read = read_schedule(bundle.text(KERNEL), kernel.schedule.groups)
+        same = read == kernel.schedule
+        yield _compared("barriers", "schedule", same, "the text has another schedule")
+        found = explore(read, **bounds)
+        detail = f"{words}: {found.states} states"
+        yield Check("barriers", "exploration", HOLDS, detail)
+    except Undecided as reason:
+        yield Check("barriers", "exploration", UNDECIDED, str(reason))
+    except TyloError as reason:
+        yield Check("barriers", "exploration", FAILS, str(reason))
+    for architecture in bundle.manifest.architectures:
+        path = f"ptx/{architecture}.ptx"
+        yield Check(path, "PTX", UNDECIDED, f"{NOT_VALIDATED}; see what is not covered")
 
 
 def _architectures(names: tuple[str, ...], minimum: int) -> Check:

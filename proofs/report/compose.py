@@ -7,8 +7,10 @@ from typing import Any
 
 from tylo.layouts.errors import TyloError
 from tylo.proofs.bundle import FAILS, HOLDS, Bundle, Check, Checked
+from tylo.proofs.bundle.check import stated_assumptions
 from tylo.proofs.certificate import Certificate
-from tylo.proofs.effects import COMPUTED, assumptions
+from tylo.proofs.effects import COMPUTED
+from tylo.proofs.pipelines.kernel import NOT_VALIDATED
 from tylo.proofs.report.claims import claims, matrix, theorem
 from tylo.proofs.report.document import Document, Line, Section, Status, counted
 from tylo.proofs.report.evidence import CHECKER, CHECKERS, Evidence, bundle_evidence
@@ -24,8 +26,7 @@ def bundle_document(bundle: Bundle, checked: Checked) -> Document:
     manifest = bundle.manifest
     stated = checked.specification
     about = _about(stated, manifest.specification, manifest.parameters)
-    effect = stated.effect if stated else None
-    launch = assumptions(effect) if effect else ()
+    launch = stated_assumptions(stated) if stated else ()
     sections = (
         theorem(evidence, _theorem(evidence), about.purpose, about.atoms, launch),
         matrix(evidence),
@@ -117,7 +118,9 @@ def _summary(evidence: Evidence) -> Line:
     counts = (
         f"{len(evidence.proven)} of {counted(len(evidence.claims), 'claim')} accepted by {judges}"
     )
-    if evidence.architectures:
+    if evidence.specification and evidence.specification.roles:
+        counts += f"; {NOT_VALIDATED}"
+    elif evidence.architectures:
         verdicts = [v for _, each in evidence.validations for v in each.verdicts]
         held = sum(verdict.verdict == HOLDS for verdict in verdicts)
         counts += (

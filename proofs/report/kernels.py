@@ -47,6 +47,14 @@ def ptx(evidence: Evidence) -> Section:
             _contract(effect),
             *_not_covered(effect),
         ]
+    if stated and stated.roles:
+        intro = (
+            "No contract is stated for this kernel, and nothing is proven about its PTX or its "
+            "machine code. The claims are about the index maps that it was printed from; its text "
+            "is printed again, and its barriers are read from the text and explored. Not covered:"
+        )
+        named = tuple((each,) for each in stated.roles.uncovered)
+        blocks += [Paragraph((intro,)), Bullets(named)]
     for number, architecture in enumerate(evidence.architectures, 1):
         validation = validations.get(architecture)
         checks = [c for c in evidence.checks if c.subject == f"ptx/{architecture}.ptx"]

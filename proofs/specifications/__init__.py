@@ -20,9 +20,11 @@ from tylo.layouts.shared.matrix_descriptor import MAJORS
 from tylo.layouts.shared.swizzle_mode import MODES, swizzle_mode
 from tylo.proofs.claims import Claim
 from tylo.proofs.effects import Effect
+from tylo.proofs.pipelines.kernel import RoleKernel
 from tylo.proofs.specifications import (
     adjacent_atoms,
     attention,
+    attention_kernel,
     pack_operand_a,
     reduced_tiles,
     shared_tile,
@@ -39,7 +41,7 @@ class Specification:
     """A primitive's theorem, its claims, and the effect of its kernel if it has one.
 
     `minimum_capability` is ten times the least compute capability that the kernel's instructions
-    need.
+    need. `roles` is a kernel without an effect: one whose PTX is not validated.
     """
 
     name: str
@@ -48,6 +50,12 @@ class Specification:
     claims: tuple[Claim, ...]
     effect: Effect | None
     minimum_capability: int = 0
+    roles: RoleKernel | None = None
+
+    @property
+    def kernel(self) -> Effect | RoleKernel | None:
+        """What is known of the kernel, if there is one: its entry in any case."""
+        return self.effect or self.roles
 
 
 def _adjacent_atoms(parameters: Parameters) -> Specification:
@@ -146,9 +154,16 @@ def _softmax_state(parameters: Parameters) -> Specification:
 
 
 def _attention(parameters: Parameters) -> Specification:
-    _require_known("attention", parameters, set())
+    """The theorem about every size alone, or with a depth, a kernel of it."""
+    given = attention_kernel.normal(parameters) if parameters else {}
     return Specification(
-        "attention", MappingProxyType({}), attention.THEOREM, attention.claims(), None, 90
+        "attention",
+        MappingProxyType(given),
+        attention.THEOREM,
+        attention.claims(),
+        None,
+        90,
+        attention_kernel.role_kernel(given) if given else None,
     )
 
 

@@ -1,0 +1,123 @@
+"""Bundles of attention kernels: what is checked of them, and that their PTX is said not to be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from tylo.codegen.attention import run as running
+from tylo.codegen.attention.member import WORKED, member_of
+from tylo.codegen.attention.references import attention
+from tylo.codegen.bundle import Generated, generate
+from tylo.codegen.oracle import rounded, widened
+from tylo.codegen.rebuild import remade_checks
+from tylo.codegen.run import run_on_machine
+from tylo.layouts.errors import GenerationError
+from tylo.proofs.bundle import FAILS, HOLDS, KERNEL, REPORT, UNDECIDED, read_bundle
+from tylo.proofs.bundle.check import not_covered, role_checks
+from tylo.proofs.specifications import specification
+
+SMALL = {"depth": 64, "groups": 2, "stages": 1}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Generated]:
+    folder = tmp_path_factory.mktemp("attention") / "bundle"
+    return folder, generate("attention", SMALL, folder)
+
+
+def test_everything_holds_but_the_ptx(made: tuple[Path, Generated]) -> None:
+    _, generated = made
+    checked = generated.checked
+    assert checked.verdict == UNDECIDED
+    open_checks = [check for check in checked.checks if check.verdict == UNDECIDED]
+    assert [(c.subject, c.checker) for c in open_checks] == [("ptx/sm_90a.ptx", "PTX")]
+    assert open_checks[0].detail.startswith("PTX not validated")
+    explored = next(check for check in checked.checks if check.checker == "exploration")
+    assert (explored.verdict, explored.subject) == (HOLDS, "barriers")
+    assert "any number of tiles" in explored.detail
+    assert generated.bundle.manifest.architectures == ("sm_90a",)
+    assert "PTX not validated" in generated.bundle.manifest.assumptions
+    assert not_covered(checked)[0].startswith("PTX not validated")
+    report = generated.bundle.text(REPORT)
+    assert report.count("PTX not validated") >= 3
+    assert "ex2.approx" in report
+
+
+def test_it_is_read_checked_and_made_again(made: tuple[Path, Generated]) -> None:
+    folder, generated = made
+    bundle = read_bundle(folder)
+    assert bundle.text(KERNEL) == member_of(bundle.manifest.parameters).source()
+    again = list(remade_checks(bundle, generated.checked, rebuild=True))
+    assert {check.verdict for check in again} == {HOLDS}
+    assert {check.subject for check in again} >= {KERNEL, "cubin/sm_90a.cubin", REPORT}
+    with pytest.raises(GenerationError, match="no wgmma and no tensor copies"):
+        run_on_machine(bundle, seeds=1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("wait(v_full, v);", "wait_before(v_full, v);", "is read for tile"),
+        ("arrive(v_empty, v, who.lane, 0u);", "", "another schedule"),
+        ("named_arrive(next_turn, 256u);", "", "deadlock"),
+        ("// consumer further", "// nothing", "is there 0 times"),
+    ],
+)
+def test_faults_in_a_bundle_s_barriers(
+    made: tuple[Path, Generated], old: str, new: str, complaint: str
+) -> None:
+    bundle = made[1].bundle
+    head, _, tail = bundle.text(KERNEL).rpartition(old)
+    changed = replace(bundle, files={**bundle.files, KERNEL: (head + new + tail).encode()})
+    kernel = specification("attention", SMALL).roles
+    assert kernel is not None
+    found = [check for check in role_checks(changed, kernel) if check.verdict == FAILS]
+    assert any(complaint in check.detail for check in found)
+
+
+def test_parameters() -> None:
+    worked = specification("attention", {"depth": 64})
+    assert member_of(worked.parameters) == WORKED
+    assert specification("attention", {}).kernel is None
+    wide = specification("attention", {"depth": 128, "groups": 3, "stages": 3}).roles
+    assert wide is not None
+    assert wide.bounds == ({"trips": (7,)}, "one item of 7 tiles")
+    for given, complaint in (
+        ({"depth": 64, "mask": 1}, "attention has no parameter 'mask'"),
+        ({"groups": 2}, "attention without a depth"),
+        ({"depth": "64"}, "depth is '64'"),
+    ):
+        with pytest.raises(GenerationError, match=complaint):
+            specification("attention", given)
+    with pytest.raises(GenerationError, match="--set depth=64"):
+        generate("attention", {}, "nowhere")
+    with pytest.raises(GenerationError, match="has not the instructions"):
+        generate("attention", SMALL, "nowhere", architectures=["sm_80"])
+
+
+def test_outputs_are_compared_with_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    parameters = specification("attention", SMALL).parameters
+
+    def launched(module: Any, member: Any, problem: Any, words: Any) -> tuple[Any, Any]:
+        given = [widened(each, member.dtype).astype(numpy.float64) for each in words]
+        out, lse = attention(*given, causal=problem.causal)
+        return rounded(out.astype(numpy.float32), "bf16"), lse.astype(numpy.float32)
+
+    monkeypatch.setattr(running, "_launched", launched)
+    checks, failures, _ = running.compared_outputs(None, parameters)
+    assert (checks, failures) == (3 * 2 * 4 * 259 * 65, 0)
+
+    def unwritten(*arguments: Any) -> tuple[Any, Any]:
+        out, lse = launched(*arguments)
+        out[1, 2, 258, 63] = 0xFFFF
+        return out, lse
+
+    monkeypatch.setattr(running, "_launched", unwritten)
+    assert running.compared_outputs(None, parameters)[1:] == (
+        3, "output at (1, 2, 258, 63), causal None",
+    )  # fmt: skip
