@@ -347,7 +347,8 @@ def _store(
             first = domain.constant(0, scene.step.width)
             meant = domain.bit_and(meant, domain.equal(scene.step, first, scene.step.width), 1)
         guard = _guard(scene, access, store)
-        conditions = [Less(named("step"), store.repeat), *store.where]
+        stepped = access.looped or store.repeat != 1
+        conditions = [*([Less(named("step"), store.repeat)] if stepped else []), *store.where]
         yield Obligation(
             f"{label}: where",
             *where,
