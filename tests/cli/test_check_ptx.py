@@ -58,7 +58,7 @@ WRONG = {
     "swap_halves": ("st.global.v2.u32", 0, "found y+120, wanted y+128"),
     "pack_pairs": ("st.global.v2.b32", 0, "found floats+12, wanted floats+8"),
     "fragment_order": ("st.global.v4.b32", 0, "found x+256, wanted x+4"),
-    "masked_copy": ("@%p2 st.global.b32", 0, "performed only where block * 256 + thread * 2 + 1"),
+    "masked_copy": ("@%p1 st.global.b32", 0, "performed only where block * 256 + thread * 2 < n"),
 }
 
 
@@ -137,7 +137,7 @@ REFUSED = {
     ),
     "another entry": (".entry pack_pairs", ".entry pack", "no entry 'pack_pairs'"),
     "an unknown opcode": ("ret;", "frobnicate.u32 %thread;\n\tret;", "line 28, column"),
-    "an opcode that is not covered": ("ret;", "bar.sync 0;\n\tret;", "line 28, column"),
+    "an opcode that is not covered": ("ret;", "nanosleep.u32 5;\n\tret;", "line 28, column"),
     "no PTX": (".version 8.0", "int main() {}", "unexpected 'int'"),
     "other threads": (".reqntid 64", ".reqntid 128", "limited to 128 threads"),
     "another parameter": (", .param .u64 floats", "", "has 1 parameters"),
