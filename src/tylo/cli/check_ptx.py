@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from tylo.cli.output import EXIT_CODES, print_json
+from tylo.cli.output import EXIT_CODES, print_json, tell
 from tylo.layouts.errors import ClaimError
 from tylo.proofs.ptx.claim_check import Examined, examine_ptx
 from tylo.proofs.ptx.validate import Verdict
@@ -22,6 +22,7 @@ def run(options: argparse.Namespace) -> int:
             "--ptx FILE and --against CLAIM belong together, and alone",
             hint="check bundles and certificates in a run of their own",
         )
+    tell(f"proving that {options.ptx} does what {options.against} says")
     found = examine_ptx(Path(options.ptx), Path(options.against))
     if options.json:
         print_json({"schema": SCHEMA, "results": [_as_json(options, found)]})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tylo.cli.output import tell
 from tylo.layouts.errors import BundleError, TyloError
 from tylo.proofs.bundle import (
     DIGEST_ONLY,
@@ -32,6 +33,12 @@ class Examined:
 def examine(path: str, *, rebuild: bool = False, strict: bool = False) -> Examined:
     """Check the bundle or certificate at `path`; `BundleError` if there is neither."""
     place = Path(path)
+    if place.suffix == ".ptx" and place.is_file():
+        raise BundleError(
+            f"{path} is neither a bundle nor a certificate",
+            hint="check PTX with --ptx FILE --against CLAIM",
+        )
+    tell(f"checking {path}")
     if place.is_dir():
         examined = _bundle(path, rebuild)
     elif place.is_file():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from tylo.cli.output import print_json
+from tylo.cli.output import print_json, tell
 from tylo.codegen.bundle import generate
 from tylo.layouts.errors import GenerationError
 from tylo.proofs.bundle import HOLDS
@@ -15,9 +15,11 @@ SCHEMA = "tylo.generate/1"
 
 def run(options: argparse.Namespace) -> int:
     """Prove, print, compile, validate and write; undecided if a checker was missing."""
+    parameters = _parameters(options)
+    tell(f"proving, generating, compiling and checking {options.primitive}")
     generated = generate(
         options.primitive,
-        _parameters(options),
+        parameters,
         options.output,
         architectures=tuple(options.arch) if options.arch else None,
     )
@@ -51,13 +53,21 @@ def run(options: argparse.Namespace) -> int:
 
 def _parameters(options: argparse.Namespace) -> dict[str, int | str]:
     """The primitive's parameters: what `--set` says, and for packing the options of a tile."""
-    tile: dict[str, int | str] = {
+    tile: dict[str, int | str | None] = {
         "atom": options.atom,
         "repeats_m": options.m,
         "pairs": options.pairs,
         "warps_m": options.warps_m,
     }
-    found = tile if options.primitive == "pack_operand_a" else {}
+    found = {label: value for label, value in tile.items() if value is not None}
+    if options.primitive != "pack_operand_a":
+        if found:
+            raise GenerationError(
+                f"--atom, --m, --pairs and --warps-m are no options of {options.primitive}",
+                hint="give its parameters by --set NAME=VALUE",
+            )
+    elif "atom" not in found:
+        found["atom"] = "mma.m16n8k16.bf16"
     named: set[str] = set()
     for each in options.set or ():
         label, sign, value = each.partition("=")

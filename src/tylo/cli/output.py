@@ -24,6 +24,12 @@ def print_json(data: Any) -> None:
     sys.stdout.write(json.dumps(data, sort_keys=True) + "\n")
 
 
+def tell(what: str) -> None:
+    """Say on stderr what is begun, to whoever waits at a terminal."""
+    if sys.stderr.isatty():
+        print(f"{what} ...", file=sys.stderr)
+
+
 class Output:
     """Standard output that outlives its reader: a verdict does not depend on who listens.
 

@@ -60,7 +60,7 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="DIR",
         help="the bundle's folder",
     )
-    generate.add_argument("--atom", default="mma.m16n8k16.bf16", help=_ATOM)
+    generate.add_argument("--atom", help=f"{_ATOM} (the default)")
     generate.add_argument(
         "--arch",
         action="append",
@@ -169,10 +169,12 @@ def _tile_options(parser: argparse.ArgumentParser, letters: str) -> None:
                 f"--{letter}", type=int, default=1, metavar="N", help=f"{letter.upper()} repeats"
             )
         parser.add_argument("--warps-n", type=int, default=1, metavar="N", help="warps along N")
+        parser.add_argument("--warps-m", type=int, default=1, metavar="N", help="warps along M")
     else:
-        parser.add_argument("--m", type=int, default=1, metavar="N", help="M repeats")
-        parser.add_argument("--pairs", type=int, default=1, metavar="N", help="16-column pairs")
-    parser.add_argument("--warps-m", type=int, default=1, metavar="N", help="warps along M")
+        # No number by default, so that another primitive can refuse one that was given.
+        parser.add_argument("--m", type=int, metavar="N", help="M repeats (default 1)")
+        parser.add_argument("--pairs", type=int, metavar="N", help="16-column pairs (default 1)")
+        parser.add_argument("--warps-m", type=int, metavar="N", help="warps along M (default 1)")
 
 
 class _Version(argparse.Action):
