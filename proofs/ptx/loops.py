@@ -30,10 +30,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tylo.layouts.terms import show
+from tylo.layouts.terms import Integer, show
 from tylo.proofs.ptx.nodes import Expression, evaluate, evaluate_each
 from tylo.proofs.ptx.program import Instruction
-from tylo.proofs.ptx.samples import launches
+from tylo.proofs.ptx.samples import edges, launches
 from tylo.proofs.ptx.scene import Scene, variables_of
 from tylo.proofs.ptx.symbolic import Fact, Machine
 
@@ -287,7 +287,7 @@ class _Cut:
             roots = [condition, following, count, self.outside]
             if all(
                 end == (after < steps)
-                for end, after, steps, taken in self._samples(roots, count)
+                for end, after, steps, taken in self._samples(roots, count, repeat)
                 if taken and after <= steps
             ):
                 return count
@@ -326,7 +326,7 @@ class _Cut:
             roots = [condition, following, limit, self.outside]
             if not any(
                 end and after == steps
-                for end, after, steps, taken in self._samples(roots, limit)
+                for end, after, steps, taken in self._samples(roots, limit, repeat)
                 if taken
             ):
                 return limit
@@ -335,14 +335,16 @@ class _Cut:
             hint=f"the repeats: {[show(repeat) for repeat in scene.repeats()]}",
         )
 
-    def _samples(self, roots: Sequence[Expression], count: Expression) -> Iterator[list[int]]:
+    def _samples(
+        self, roots: Sequence[Expression], count: Expression, repeat: Integer
+    ) -> Iterator[list[int]]:
         effect = self.scene.effect
         last = effect.threads - 1
         for thread in sorted({min(t, last) for t in (0, 1, 17, 31, last // 2, last)}):
             for least in (1, 2, 5):
                 for step in range(5):
                     yield evaluate(list(roots), self.scene.point(thread, 0, step, least))
-            for sizes in launches(effect):
+            for sizes in (*launches(effect), *edges(effect, repeat)):
                 # Where a loop ends is told by its last steps, and by the blocks past the last row.
                 (limit,) = evaluate([count], self.scene.point(thread, 0, 0, sizes=sizes))
                 places = [

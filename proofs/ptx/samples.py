@@ -14,10 +14,11 @@ Samples suggest which store is which and find violations quickly; nothing is pro
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from functools import lru_cache
 from math import log2
 
-from tylo.layouts.terms import evaluate
+from tylo.layouts.terms import Integer, evaluate, names
 from tylo.proofs.effects import Effect, Less
 from tylo.proofs.ptx.contract import sample
 
@@ -49,6 +50,28 @@ def samples(effect: Effect) -> tuple[dict[str, int], ...]:
             found.append(values)
     # Some that are small, and some of any size.
     return tuple(found[: _MOST // 2] + found[_MOST // 2 :: max(1, 2 * len(found) // _MOST)])
+
+
+def edges(effect: Effect, count: Integer) -> Iterator[dict[str, int]]:
+    """Launches like the samples, each with a size that is the least of those with its count.
+
+    Where rows take different numbers of steps, that shows there first.
+    """
+    for sizes in samples(effect):
+        steps = evaluate(count, sizes)
+        for parameter in effect.parameters:
+            if parameter.name not in names(count):
+                continue
+            least, most = parameter.minimum, sizes[parameter.name]
+            while least < most:
+                middle = (least + most) // 2
+                if evaluate(count, sizes | {parameter.name: middle}) < steps:
+                    least = middle + 1
+                else:
+                    most = middle
+            found = sizes | {parameter.name: least}
+            if all(holds(each, found) for each in effect.preconditions):
+                yield found
 
 
 def _pick(generator: random.Random, most: int) -> int:

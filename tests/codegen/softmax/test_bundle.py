@@ -9,6 +9,8 @@ import pytest
 from tylo.codegen.bundle import generate
 from tylo.codegen.primitives import primitive
 from tylo.codegen.run import run_bundle
+from tylo.codegen.run_cpu import MachineModule
+from tylo.codegen.softmax.run import compared_rows
 from tylo.layouts.errors import GenerationError
 from tylo.proofs.bundle import HOLDS
 from tylo.proofs.ptx.validate import validate
@@ -29,6 +31,31 @@ def test_a_bundle_from_end_to_end(tmp_path: Path) -> None:
     report = run_bundle(tmp_path / "bundle", device="cpu", seeds=2)
     assert report.passed, report.summary()
     assert [each.name for each in report.results] == ["kernel.cu", "tests/probabilities.cu"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"ragged": 1, "mask": 1, "lse": 1, **SMALL},
+        {"ragged": 1, "form": "stream", **SMALL},
+        {"out_dtype": "none", "lse": 1, **SMALL},
+        {"form": "three_pass", "vector": 1, "dtype": "bf16", **SMALL},
+        {"dtype": "f16", "out_dtype": "f32", "mask": 1, **SMALL, "lanes": 8},
+    ],
+    ids=lambda given: "-".join(given),
+)
+def test_every_form_runs_without_a_device(given: dict[str, int | str]) -> None:
+    from tylo.codegen.nvrtc import compile
+
+    stated = specification("softmax", given)
+    assert stated.effect is not None
+    source = primitive("softmax").source(stated.parameters)
+    ptx = compile(source, "sm_80", kernels=[stated.effect.entry]).ptx
+    checks, failed, first = compared_rows(MachineModule(ptx, 1), stated.parameters)
+    assert checks >= 3, "some rows"
+    assert not failed.any(), first
+    (test,) = primitive("softmax").tests(stated.parameters)
+    assert compile(test.source, "sm_80", kernels=[test.entry]).ptx
 
 
 @pytest.mark.slow
@@ -68,6 +95,10 @@ def test_what_is_not_covered_is_named() -> None:
         ({"warps": 3}, "powers of two"),
         ({"lanes": 8, "warps": 2}, "whole warps"),
         ({"lse": "yes"}, "whole number"),
+        ({"mask": 2}, "one mode is proven"),
+        ({"ragged": 1, "lanes": 4, "warps": 1}, "single columns of ragged rows"),
+        ({"out_dtype": "none"}, "without a result"),
+        ({"form": "three_pass"}, "one warp"),
         ({"cluster": 2}, "no parameter 'cluster'"),
     ],
 )

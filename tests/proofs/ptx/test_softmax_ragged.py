@@ -1,0 +1,70 @@
+"""Ragged rows and masks: generated softmax kernels, for every size, stride and start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tylo.codegen.softmax.cuda_tests import kernel_of
+from tylo.proofs.effects import assumptions
+from tylo.proofs.ptx.validate import Validation, validate
+from tylo.proofs.specifications.softmax import SoftmaxCase, effect
+from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
+
+_WARP, _WARPS = SoftmaxTile(4, 32, 1, 1), SoftmaxTile(4, 32, 1, 1, 4)
+CASES: dict[str, tuple[SoftmaxTile, dict[str, Any]]] = {
+    "ragged, a mask": (_WARP, {"ragged": True, "mask": 1}),
+    "ragged, streamed": (SoftmaxTile(4, 32, 4, 1), {"ragged": True, "form": "stream"}),
+    "a mask, streamed": (_WARPS, {"mask": 1, "form": "stream"}),
+    "ragged, log-sum-exp alone": (_WARPS, {"ragged": True, "lse": True, "out_dtype": None}),
+    "a mask, log-sum-exp alone": (_WARPS, {"mask": 1, "lse": True, "out_dtype": None}),
+    "ragged BF16": (SoftmaxTile(8, 32, 1, 1), {"ragged": True, "dtype": "bf16"}),
+}
+_QUICK = ("ragged, a mask", "ragged, log-sum-exp alone", "a mask, log-sum-exp alone")
+
+
+def judged(name: str, source: tuple[str, str] = ("", "")) -> Validation:
+    from tylo.codegen.nvrtc import compile as compile_cuda
+
+    tile, given = CASES[name]
+    dtype = given.get("dtype", "f32")
+    case = SoftmaxCase(tile, **{"dtype": dtype, "out_dtype": dtype, **given})
+    kernel = kernel_of(case)
+    text = kernel.source()
+    assert source[0] in text
+    ptx = compile_cuda(text.replace(*source), "sm_90a", kernels=[kernel.entry]).ptx
+    return validate(ptx, effect(case))
+
+
+@pytest.mark.parametrize(
+    "name", [n if n in _QUICK else pytest.param(n, marks=pytest.mark.slow) for n in CASES]
+)
+def test_they_hold_for_every_size(name: str) -> None:
+    validation = judged(name)
+    assert validation.holds, "\n".join(map(str, validation.failures + validation.undecided))
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("ragged, log-sum-exp alone", "(0 - start) % vector", "(1 - start) % vector"),
+        ("ragged, log-sum-exp alone", "rest - tail + (span.single", "rest + (span.single"),
+        (
+            "a mask, log-sum-exp alone",
+            "row < given.rows ? row : 0",
+            "row < given.rows ? row ^ 1 : 0",
+        ),
+    ],
+)
+def test_wrong_kernels_fail(name: str, old: str, new: str) -> None:
+    validation = judged(name, (old, new))
+    assert validation.failures, validation.undecided
+
+
+def test_where_the_rows_begin_is_not_assumed() -> None:
+    tile, given = CASES["ragged, a mask"]
+    meant = effect(SoftmaxCase(tile, "f32", "f32", **given))
+    assert "x_phase" not in meant.arguments
+    lines = assumptions(meant)
+    assert any("x_phase elements of 4 bytes after a multiple of 16" in line for line in lines)
