@@ -51,7 +51,7 @@ def build_parser() -> argparse.ArgumentParser:
     _json_option(prove)
 
     generate = commands.add_parser("generate", help="write the bundle of a verified kernel")
-    generate.add_argument("primitive", help="such as pack_operand_a or softmax")
+    generate.add_argument("primitive", help="pack_operand_a, softmax or attention")
     generate.add_argument(
         "-o",
         "--output",
@@ -65,7 +65,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--arch",
         action="append",
         metavar="sm_XX",
-        help="an architecture, repeatable (default sm_80, sm_90a, sm_100a, sm_120)",
+        help="an architecture, repeatable (default sm_80, sm_90a, sm_100a, sm_120; attention sm_90a)",
     )
     generate.add_argument(
         "--set",
