@@ -65,7 +65,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--arch",
         action="append",
         metavar="sm_XX",
-        help="an architecture, repeatable (default sm_80, sm_90a, sm_100a, sm_120; attention sm_90a)",
+        help="repeatable (default sm_80, sm_90a, sm_100a, sm_120; of attention sm_90a)",
     )
     generate.add_argument(
         "--set",
