@@ -8,7 +8,7 @@ of which nothing is kept are taken by nobody, and steps kept as a whole need no 
 >>> from dataclasses import replace
 >>> from tylo.codegen.attention.member import WORKED
 >>> masked = replace(WORKED, mask=True)
->>> print(drop_masked(masked).splitlines()[4].strip())
+>>> print(drop_masked(masked).splitlines()[5].strip())
 if ((bits_0 & 0x1u) == 0u) scores[0] = -infinity();
 >>> PackMask(masked.groups, masked.keys).entry
 'pack_mask'

@@ -34,7 +34,7 @@ def drawn(member: Member) -> tuple[Problem, list[NDArray[Any]]]:
     import numpy
 
     rng = numpy.random.default_rng(_SEED)
-    sizes = (2, 4, 2 * member.rows + 3), (2, 2, 3 * member.keys + 5)
+    sizes = (2, 2, 2 * member.rows + 3), (2, 1, 3 * member.keys + 5)
     shapes = [(*sizes[0], member.depth), *[(*sizes[1], member.depth)] * 2]
     words = [
         rounded(rng.standard_normal(shape, numpy.float32), member.dtype).astype(numpy.uint16)
@@ -45,7 +45,7 @@ def drawn(member: Member) -> tuple[Problem, list[NDArray[Any]]]:
         return math.prod(shape[1:]), math.prod(shape[2:]), shape[3]
 
     problem = Problem(
-        batch=2, heads=4, key_heads=2, queries=sizes[0][2], keys=sizes[1][2], depth=member.depth,
+        batch=2, heads=2, key_heads=1, queries=sizes[0][2], keys=sizes[1][2], depth=member.depth,
         dtype=member.dtype, q=strides(shapes[0]), k=strides(shapes[1]), v=strides(shapes[1]),
         out=strides(shapes[0]), scale=1 / math.sqrt(member.depth),
     )  # fmt: skip

@@ -154,6 +154,41 @@ def test_streams_and_graphs(torch: Any) -> None:
     assert torch.equal(out, tylo.kernels.attention(q, k, v))
 
 
+def test_masks_on_streams_and_in_graphs(torch: Any) -> None:
+    """A packed mask lives in memory of torch's, which is reused as soon as it is given back."""
+    torch.manual_seed(9)
+    q, k, v = (randn(torch, 1, 4, 700, 64) for _ in range(3))
+    masks = [torch.rand(700, 700, device="cuda") < share for share in (0.1, 0.9)]
+    plain = [tylo.kernels.attention(q, k, v, mask=mask) for mask in masks]
+    torch.cuda.synchronize()
+    streams = [torch.cuda.Stream() for _ in range(2)]
+    for _ in range(20):
+        found = []
+        for stream, mask in zip(streams, masks, strict=True):
+            found.append(tylo.kernels.attention(q, k, v, mask=mask, stream=stream))
+        torch.cuda.synchronize()
+        assert all(torch.equal(a, b) for a, b in zip(found, plain, strict=True))
+    out, mask = torch.empty_like(q), masks[0].clone()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        tylo.kernels.attention(q, k, v, mask=mask, out=out)
+    mask.copy_(masks[1])
+    graph.replay()
+    torch.cuda.synchronize()
+    assert torch.equal(out, plain[1])
+
+
+def test_a_bundle_runs(torch: Any, tmp_path: Any) -> None:
+    from tylo.codegen.bundle import generate
+    from tylo.codegen.run import run_bundle
+
+    for given in ({"depth": 64, "stages": 2}, {"depth": 128, "keys": 128, "stages": 2}):
+        folder = tmp_path / str(given["depth"])
+        generate("attention", given, folder)
+        report = run_bundle(folder, device="gpu")
+        assert report.passed, report.summary()
+
+
 def test_the_torch_operator(torch: Any) -> None:
     operator = tylo.kernels.attention_operator()
     q, k, v = (randn(torch, 1, 2, 333, 64) for _ in range(3))

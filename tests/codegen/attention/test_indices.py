@@ -18,10 +18,8 @@ from tylo.layouts.shared.matrix_descriptor import decoded
 MEMBERS = (
     WORKED,
     Member(64, "f16", 3, 128, 3),
-    Member(64, "bf16", 1, 192, 2),
     Member(128, "bf16", 2, 128, 2),
     Member(128, "f16", 1, 80, 3),
-    Member(128, "bf16", 3, 64, 3),
 )
 LANES, WARPS = range(32), (0, 3)
 

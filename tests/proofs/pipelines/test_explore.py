@@ -176,11 +176,13 @@ FAULTS: dict[str, tuple[Callable[[Schedule], Schedule], str]] = {
 @pytest.mark.parametrize("stages", [1, 2])
 def test_a_seeded_fault_is_caught_with_a_trace(name: str, stages: int) -> None:
     damage, complaint = FAULTS[name]
+    # One stage for runs of every length, two for five tiles, which is enough for each slot twice.
+    trips = (5,) if stages == 2 and "Q" not in name else None
     with pytest.raises(ClaimError, match=complaint) as caught:
-        explore(damage(attention_schedule(2, stages)), one_item=stages == 2 and "Q" not in name)
+        explore(damage(attention_schedule(2, stages)), trips=trips)
     trace = str(caught.value.witness).split("; ")
     assert all(step.startswith(("group", "producer", "k ", "v ", "q ")) for step in trace)
-    assert len(trace) < 120
+    assert len(trace) < 160
 
 
 def test_the_trace_is_a_shortest_one() -> None:
