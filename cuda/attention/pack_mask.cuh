@@ -73,7 +73,10 @@ pack_mask(
     }
 #pragma unroll
     for (unsigned part = 0u; part < parts; ++part) {
-        const unsigned whole = ~(lost >> (groups * part)) & ((1u << groups) - 1u);
+        constexpr unsigned all = (1u << groups) - 1u;
+        const unsigned dropped = lost >> (groups * part) & all;
+        // One row may stand for all: what it loses, every group does.
+        const unsigned whole = rows == 1 && dropped != 0u ? 0u : ~dropped & all;
         // All of nothing is no reason to take a step.
         const unsigned byte = (some >> part & 1u) != 0u ? 1u | whole << 1 : 0u;
         kept[(static_cast<long long>(flat_head) * row_tiles + row_tile) * tiles
