@@ -109,9 +109,7 @@ def test_what_flows_into_a_computed_value_is_what_the_effect_says() -> None:
     assert judged() == {"store 0: origin"}
     (own,) = store.parts[0].sources
     assert own.first is not None
-    assert judged(Source("x", own.first, own.first + columns * 4 - 4)) == {
-        "store 0: origin"
-    }
+    assert judged(Source("x", own.first, own.first + columns * 4 - 4)) == {"store 0: origin"}
     assert judged(Source("x", own.first + sx * 0 + 4, own.end)) == {"store 0: origin"}
     with pytest.raises(ClaimError, match="a computed part"):
         computed(32, "")
