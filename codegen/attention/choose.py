@@ -42,9 +42,9 @@ _TABLE: dict[tuple[int, bool], tuple[tuple[int, tuple[int, int, int, int], bool]
     ),
 }
 # The same under a Boolean mask, and the reference: at depth 64 three groups that keep the first
-# reference would spill.
+# reference would spill, and two pass three lagging ones.
 _MASKED: dict[int, tuple[tuple[int, tuple[int, int, int, int], str], ...]] = {
-    64: ((0, (1, 64, 3, 3), "first"), (769, (3, 128, 3, 1), "lagging")),
+    64: ((0, (1, 64, 3, 3), "first"), (769, (2, 128, 3, 1), "first")),
     128: ((0, (1, 64, 2, 2), "first"), (65, (2, 128, 2, 1), "first")),
 }
 
