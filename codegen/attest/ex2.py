@@ -26,6 +26,8 @@ from tylo.codegen.architecture import Architecture
 from tylo.codegen.cache import compile_cached
 from tylo.codegen.cuda_files import cuda_file
 from tylo.codegen.launch import Device, DeviceInfo, Output
+from tylo.codegen.printing import expression
+from tylo.layouts.terms import name
 
 ENTRY = "tylo_attest_ex2"
 CHECKS = (
@@ -110,5 +112,7 @@ def attest_ex2(device: Device | None = None) -> Ex2Attestation:
 
 
 def ex2_source() -> str:
-    """The CUDA text of the counting kernel."""
-    return cuda_file("attest", "ex2.cuh")
+    """The CUDA text of the counting kernel: row b * threads + t is that of thread t of block b."""
+    row = expression(name("block") * _THREADS + name("thread"))
+    text = cuda_file("attest", "ex2.cuh").replace("ROW", row)
+    return f"constexpr unsigned threads = {_THREADS};\n\n{text}"

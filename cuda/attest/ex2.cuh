@@ -23,13 +23,14 @@ __device__ __forceinline__ double relative_error(float x, float result) {
     return error < 0.0 ? -error : error;
 }
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(threads)
 tylo_attest_ex2(unsigned first, unsigned count, unsigned long long (*results)[10]) {
-    const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned block = blockIdx.x, thread = threadIdx.x;
+    const unsigned row = ROW;
     unsigned long long failures[8] = {};
     double largest = 0.0;
     for (unsigned step = 0; step < count; ++step) {
-        const unsigned pattern = first + thread * count + step;
+        const unsigned pattern = first + row * count + step;
         const unsigned size = pattern & 0x7fffffffu;
         const bool negative = pattern >> 31;
         const bool missing = size > 0x7f800000u;
@@ -53,8 +54,8 @@ tylo_attest_ex2(unsigned first, unsigned count, unsigned long long (*results)[10
     }
 #pragma unroll
     for (int check = 0; check < 8; ++check) {
-        results[thread][check] = failures[check];
+        results[row][check] = failures[check];
     }
-    results[thread][8] = count;
-    results[thread][9] = static_cast<unsigned long long>(__double_as_longlong(largest));
+    results[row][8] = count;
+    results[row][9] = static_cast<unsigned long long>(__double_as_longlong(largest));
 }
