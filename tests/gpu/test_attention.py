@@ -14,6 +14,7 @@ import pytest
 from attention_on_device import Bench, half
 from tylo.codegen.attention.member import WORKED, Member
 from tylo.codegen.attention.references import attention, same_boundary
+from tylo.codegen.launch import Device
 from tylo.codegen.launch.devices import device_state
 
 pytestmark = pytest.mark.gpu
@@ -45,13 +46,8 @@ ERROR = {"bf16": 5e-3, "f16": 8e-4}
 
 
 @pytest.fixture(scope="module")
-def bench() -> Bench:
-    from tylo.layouts.errors import LaunchError
-
-    try:
-        state = device_state(0)
-    except LaunchError as reason:
-        pytest.skip(f"no CUDA device here: {reason}")
+def bench(device: Device) -> Bench:
+    state = device_state(device.ordinal)
     if state.capability != (9, 0):
         pytest.skip(f"wgmma exists on 9.0 alone, this device is {state.capability}")
     return Bench(state)

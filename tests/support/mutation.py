@@ -6,7 +6,7 @@ syntax lines of the opcode table (a segment, a mark, the order of operands).
 
 >>> source = "def double(d, f, a):\\n    return d.add(a, a, f.width)\\n"
 >>> [mutant.change for mutant in mutants(source)]
-['add -> subtract', 'width -> width // 2', 'width -> width * 2']
+['add -> subtract', '-> width // 2', '-> width * 2']
 """
 
 from __future__ import annotations
