@@ -172,7 +172,7 @@ def _vectors() -> list[Expectation]:
     for width in (16, 32, 64):
         for count in (2, 4) if width > 16 else (2,):
             part = width // count
-            names = "{" + ", ".join("%b %c %d %e".split()[:count]) + "}"
+            names = "{" + ", ".join(["%b", "%c", "%d", "%e"][:count]) + "}"
             parts = tuple(
                 tuple(generator.getrandbits(part) for _ in range(count)) for _ in range(TERM_ROWS)
             )
