@@ -268,8 +268,8 @@ class Effect:
     The entry takes the buffers as pointers, in order, and then the `parameters`; or those that
     `arguments` names, in its order: all buffers, and a parameter that it leaves out is any number
     within its bounds, such as the phase of a buffer. `preconditions` between the sizes and
-    ``blocks`` are assumed, such as ``Less(columns, stride + 1)``, or a grid large enough for all rows. The launch
-    gives the kernel `shared_bytes` of dynamic shared memory.
+    ``blocks`` are assumed, such as ``Less(columns, stride + 1)``, or a grid large enough for all
+    rows. The launch gives the kernel `shared_bytes` of dynamic shared memory.
     """
 
     entry: str
