@@ -58,11 +58,12 @@ class PackMask:
 
     def source(self) -> str:
         """The whole translation unit."""
-        group, turn = name("group"), name("turn")
+        group, turn, thread = name("group"), name("turn"), name("thread")
         parts = RECORD_KEYS // self.keys
         share = RECORD_KEYS // RECORD_WORDS // parts
         values = {
             "packing_threads": f"{self.threads}u",
+            "packing_warps": f"{PACKING_WARPS}u",
             "groups": f"{self.groups}u",
             "block_rows": f"{GROUP_ROWS * self.groups}",
             "record_keys": f"{RECORD_KEYS}",
@@ -74,6 +75,8 @@ class PackMask:
         }
         text = cuda_file("attention", "pack_mask.cuh")
         for label, printed in (
+            ("LANE_OF_THREAD", expression(thread % 32)),
+            ("WARP_OF_THREAD", expression(thread // 32)),
             ("EIGHT_KEYS", expression(LANE // 2 * EIGHT)),
             ("PACKED_ROW", expression(GROUP_ROWS * group + PACKING_WARPS * turn + WARP)),
             ("            VOTES\n", "".join(f"            {line}\n" for line in votes())),

@@ -18,7 +18,8 @@ pack_mask(
     const unsigned char* mask, unsigned* bits, unsigned char* kept,
     long long mask_batch, long long mask_head, long long mask_row, long long mask_key,
     int heads, int rows, int keys, int row_tiles, int records, int tiles) {
-    const unsigned lane = threadIdx.x % 32u, warp = threadIdx.x / 32u;
+    const unsigned thread = threadIdx.x;
+    const unsigned lane = LANE_OF_THREAD, warp = WARP_OF_THREAD;
     const int record = static_cast<int>(blockIdx.x) % records;
     const int rest = static_cast<int>(blockIdx.x) / records;
     const int row_tile = rest % row_tiles, flat_head = rest / row_tiles;
@@ -60,14 +61,14 @@ pack_mask(
                     = make_uint4(words[0], words[1], words[2], words[3]);
         }
     }
-    __shared__ unsigned some_of[packing_threads / 32u], lost_of[packing_threads / 32u];
+    __shared__ unsigned some_of[packing_warps], lost_of[packing_warps];
     if (lane == 0u) {
         some_of[warp] = some;
         lost_of[warp] = lost;
     }
     __syncthreads();
-    if (threadIdx.x != 0u) return;
-    for (unsigned other = 1u; other < packing_threads / 32u; ++other) {
+    if (thread != 0u) return;
+    for (unsigned other = 1u; other < packing_warps; ++other) {
         some |= some_of[other];
         lost |= lost_of[other];
     }

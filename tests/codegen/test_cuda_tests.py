@@ -194,6 +194,7 @@ def test_the_largest_tiles_stay_within_static_shared_memory() -> None:
         assert resources(compiled)[test.entry].shared <= 48 * 1024
 
 
+EVERYTHING = sorted(Path(next(iter(tylo.cuda.__path__))).rglob("*.cuh"))
 SKELETONS = sorted(
     path
     for folder in ("tests", "attest")
@@ -209,6 +210,14 @@ def test_skeletons_hold_no_lane_arithmetic(path: Path) -> None:
     assert not re.search(r"\b(lane|warp|laneid|tid)\b", code)
     assert not re.search(r"threadIdx\.[yz]|blockDim", code)
     assert not re.search(r"[-+*/%&|^<>]\s*threadIdx|threadIdx\.x\s*[-+*/%&|^<>]", code)
+
+
+@pytest.mark.parametrize("path", EVERYTHING, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_no_text_computes_with_a_thread_number(path: Path) -> None:
+    code = re.sub(r"//.*", "", path.read_text(encoding="utf-8"))
+    assert not re.search(r"threadIdx\.[yz]|blockDim", code)
+    assert not re.search(r"[-+*/%&|^<>]\s*threadIdx|threadIdx\.x\s*[-+*/%&|^<>]", code)
+    assert not re.search(r"_threads\s*[/%]", code)
 
 
 @pytest.mark.parametrize("name", NAMES)
