@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,10 @@ CONSTANTS = {"columns": -3, "scale": 0.5, "rows": 2**40, "unused": 1}
 
 
 @pytest.fixture
-def driver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeDriver:
+def driver(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeDriver]:
     monkeypatch.setenv("TYLO_CACHE_DIR", str(tmp_path))
-    return installed(FakeDriver("QiQfq"), monkeypatch)
+    with installed(FakeDriver("QiQfq"), monkeypatch) as found:
+        yield found
 
 
 @pytest.fixture

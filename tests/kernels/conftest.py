@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,13 @@ from tylo.codegen.launch.choice import Choice
 
 
 @pytest.fixture
-def driver(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> FakeDriver:
+def driver(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[FakeDriver]:
     monkeypatch.setenv("TYLO_CACHE_DIR", str(_cache(tmp_path_factory)))
     importlib.import_module("tylo.kernels.softmax")._plans.clear()
-    return installed(FakeDriver("QQQQqq"), monkeypatch)
+    with installed(FakeDriver("QQQQqq"), monkeypatch) as found:
+        yield found
 
 
 def _cache(factory: pytest.TempPathFactory) -> Path:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import ctypes
 import enum
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -185,12 +187,20 @@ class FakeDriver:
         return tuple(read)
 
 
-def installed(driver: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
-    """`driver` in place of the real one, and nothing left of an earlier one."""
+@contextmanager
+def installed(driver: FakeDriver, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeDriver]:
+    """`driver` in place of the real one; nothing is left of an earlier one, nor of it after."""
     monkeypatch.setattr(devices, "initialised_driver", lambda: driver)
+    _forget_devices()
+    try:
+        yield driver
+    finally:
+        _forget_devices()
+
+
+def _forget_devices() -> None:
     devices.found_driver.cache_clear()
     devices.device_state.cache_clear()
-    return driver
 
 
 @dataclass(frozen=True)

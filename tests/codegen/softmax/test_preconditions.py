@@ -90,8 +90,7 @@ def places(each: Tensor, shape: tuple[int, ...]) -> list[int]:
 @given(calls())
 def test_what_is_picked_may_be_used(call: Call) -> None:
     driver = FakeDriver("QQQQqq", capability=call.capability)
-    with pytest.MonkeyPatch.context() as patch:
-        installed(driver, patch)
+    with pytest.MonkeyPatch.context() as patch, installed(driver, patch):
         plan = plan_for(
             call.axis, (call.out is not None, call.lse), call.x, call.mask, call.out, None
         )
@@ -187,8 +186,8 @@ def test_a_mask_is_read_where_it_broadcasts(call: Call) -> None:
     assume(call.mask is not None)
     mask, shape = call.mask, call.x.shape
     assert mask is not None
-    with pytest.MonkeyPatch.context() as patch:
-        installed(FakeDriver("QQQQqq", capability=call.capability), patch)
+    driver = FakeDriver("QQQQqq", capability=call.capability)
+    with pytest.MonkeyPatch.context() as patch, installed(driver, patch):
         plan = plan_for(call.axis, (call.out is not None, call.lse), call.x, mask, call.out, None)
     assert plan.request is not None
     assert plan.choice is not None

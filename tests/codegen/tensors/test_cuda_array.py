@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,8 +13,9 @@ from tylo.layouts.errors import LaunchError
 
 
 @pytest.fixture
-def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
-    return installed(FakeDriver(current=OTHER_CONTEXT), monkeypatch)
+def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeDriver]:
+    with installed(FakeDriver(current=OTHER_CONTEXT), monkeypatch) as found:
+        yield found
 
 
 def test_the_dictionary_is_read_and_the_driver_asked_for_the_device(driver: FakeDriver) -> None:
