@@ -144,8 +144,9 @@ def _leaves(scene: Scene, value: Expression) -> list[Leaf]:
         _, _, key = heapq.heappop(heap)
         (node, condition, thread, crossed), bits = key, bits_of[key]
         name = str(node.attribute) if node.operator == "function" else ""
-        if node.operator == "load":
-            leaves[key] = Leaf(node, condition, lane_of(thread, crossed, bits))
+        if node.operator == "load" or _cut(node):
+            load = _bytes_of(scene, node) if _cut(node) else node
+            leaves[key] = Leaf(load, condition, lane_of(thread, crossed, bits))
         elif name == "shared":
             inner, origin = node.operands
             writer = domain.extract(origin, 0, scene.thread.width)
@@ -175,6 +176,19 @@ def _leaves(scene: Scene, value: Expression) -> list[Leaf]:
             for operand in node.operands:
                 visit(operand, condition, thread, crossed, bits)
     return list(leaves.values())
+
+
+def _cut(node: Expression) -> bool:
+    """Whether a value is some bits of a load."""
+    return node.operator == "extract" and node.operands[0].operator == "load"
+
+
+def _bytes_of(scene: Scene, node: Expression) -> Expression:
+    """A load of those bytes alone that hold the bits."""
+    domain, first = scene.domain, int(node.attribute) // 8
+    end = -(-(int(node.attribute) + node.width) // 8)
+    address = domain.add(node.operands[0].operands[0], domain.constant(first, 64), 64)
+    return domain.load(address, 8 * (end - first))
 
 
 def _changed(scene: Scene, origin: Expression) -> int:

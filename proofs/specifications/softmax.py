@@ -49,9 +49,9 @@ from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
 
 ENTRY = "tylo_softmax"
 FORMS = ("rows", "stream", "three_pass")
-_BITS = {"f32": 32, "bf16": 16, "f16": 16}
-_STORE_BITS = 128
-_ROWS, _STRIDE = 1 << 28, 1 << 30  # at most, so that every byte offset stays below 2^64
+BITS = {"f32": 32, "bf16": 16, "f16": 16}
+STORE_BITS = 128
+ROWS, _STRIDE = 1 << 28, 1 << 30  # at most, so that every byte offset stays below 2^64
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +71,13 @@ class SoftmaxCase:
     mask: int = 0
 
     def __post_init__(self) -> None:
-        for label, given, known in (
-            ("dtype", self.dtype, tuple(_BITS)),
-            ("dtype", self.out_dtype or self.dtype, tuple(_BITS)),
-            ("form", self.form, FORMS),
-        ):
-            if given not in known:
-                raise GenerationError(f"no {label} {given!r}", hint=f"use {', '.join(known)}")
+        known_types(self.dtype, self.out_dtype, self.lse)
+        if self.form not in FORMS:
+            raise GenerationError(f"no form {self.form!r}", hint=f"use {', '.join(FORMS)}")
         if self.tile.cluster > 1:
             raise GenerationError(
                 "a softmax bundle of a cluster", hint="clusters are not proven; use one block"
             )
-        if self.out_dtype is None and not self.lse:
-            raise GenerationError("a softmax without a result", hint="ask for log-sum-exp: lse=1")
         if self.form == "three_pass" and self.tile.parts > 1:
             raise GenerationError("three passes over several warps", hint="give a row one warp")
         if not 0 <= self.mask <= 1:
@@ -95,19 +89,28 @@ class SoftmaxCase:
                 f"{self.tile.row_threads} threads for the single columns of ragged rows",
                 hint=f"{2 * self.tile.vector} or more take vectors of {self.tile.vector}",
             )
-        if self.tile.vector * _BITS[self.dtype] > _STORE_BITS:
+        if self.tile.vector * BITS[self.dtype] > STORE_BITS:
             raise GenerationError(
                 f"vectors of {self.tile.vector} {self.dtype}", hint="a load has at most 16 bytes"
             )
 
 
+def known_types(dtype: str, out_dtype: str | None, lse: bool) -> None:
+    """Raise `GenerationError` for an unknown element type, and where nothing is computed."""
+    for given in (dtype, out_dtype or dtype):
+        if given not in BITS:
+            raise GenerationError(f"no dtype {given!r}", hint=f"use {', '.join(BITS)}")
+    if out_dtype is None and not lse:
+        raise GenerationError("a softmax without a result", hint="ask for log-sum-exp: lse=1")
+
+
 def claims(case: SoftmaxCase) -> tuple[Claim, ...]:
     """The claims behind the kernel: its tile, who combines what in which order, and the state."""
     tile = case.tile
-    found = [_closed_form(tile), *_named("tile", reduction.claims(tile.ownership, 1))]
+    found = [_closed_form(tile), *named("tile", reduction.claims(tile.ownership, 1))]
     if tile.parts > 1:
-        found += _named("parts", reduction.claims(tile.part_tile, 1))
-    found += _named("state", softmax_state.claims())
+        found += named("parts", reduction.claims(tile.part_tile, 1))
+    found += named("state", softmax_state.claims())
     return tuple(found)
 
 
@@ -147,7 +150,7 @@ def effect(case: SoftmaxCase) -> Effect:
     found: list[Store] = []
     if case.out_dtype:
         found += stores.probabilities(
-            computed(_BITS[case.out_dtype], "probability", *_own_row(case))
+            computed(BITS[case.out_dtype], "probability", *_own_row(case))
         )
     if case.lse:
         found.append(stores.log_sum_exp(computed(32, "log-sum-exp", *_own_row(case))))
@@ -165,7 +168,7 @@ def effect(case: SoftmaxCase) -> Effect:
         threads=tile.threads,
         buffers=buffers,
         stores=tuple(found),
-        maximum_blocks=-(-_ROWS // tile.block_rows),
+        maximum_blocks=-(-ROWS // tile.block_rows),
         parameters=parameters,
         preconditions=tuple(preconditions),
         arguments=tuple(each for each in called if name(each) not in phases) if phases else (),
@@ -179,8 +182,8 @@ def _stores(case: SoftmaxCase) -> Stores:
         streamed=case.form != "rows",
         given=Parts(case.tile, "row_stride", "x_phase" if case.ragged else ""),
         wanted=Parts(case.tile, "out_row_stride", "out_phase" if case.ragged else ""),
-        bits=_BITS[out],
-        most=min(case.tile.vector, _STORE_BITS // _BITS[out]),
+        bits=BITS[out],
+        most=min(case.tile.vector, STORE_BITS // BITS[out]),
     )
 
 
@@ -197,13 +200,13 @@ def _buffers(case: SoftmaxCase) -> Iterator[Buffer]:
         if not dtype:
             continue
         # A vector of the output may be wider than one store.
-        aligned = vector if case.ragged else min(vector, _STORE_BITS // _BITS[dtype])
+        aligned = vector if case.ragged else min(vector, STORE_BITS // BITS[dtype])
         yield Buffer(
             label,
             "in" if label == "x" else "out",
-            _BITS[dtype],
+            BITS[dtype],
             None,
-            aligned * _BITS[dtype] // 8,
+            aligned * BITS[dtype] // 8,
             elements=rows * stride - stride + columns,
             written=None if label == "x" else Matrix(rows, columns, stride),
             phase=name(f"{label}_phase") if case.ragged else 0,
@@ -218,13 +221,13 @@ def _parameters(case: SoftmaxCase) -> Iterator[Parameter]:
     tile = case.tile
     least = tile.vector if case.ragged else 1
     most = tile.capacity + least - 1 if case.form == "rows" else _STRIDE
-    yield Parameter("rows", 64, 1, _ROWS)
+    yield Parameter("rows", 64, 1, ROWS)
     yield Parameter("columns", 32, least, most)
     for each in _strides(case):
         yield Parameter(each, 64, 1, _STRIDE)
     if case.mask:
         yield Parameter("mask_column_stride", 64, 0, _STRIDE)
-        yield Parameter("mask_extent_0", 64, 1, _ROWS)
+        yield Parameter("mask_extent_0", 64, 1, ROWS)
         yield Parameter("mask_stride_0", 64, 0, _STRIDE)
     if case.ragged:
         yield Parameter("x_phase", 32, 0, tile.vector - 1)
@@ -241,7 +244,7 @@ def _mask_end(case: SoftmaxCase) -> Integer:
 
 
 def _own_row(case: SoftmaxCase) -> Iterator[Source]:
-    here, size, columns = row_of(case.tile), _BITS[case.dtype] // 8, name("columns")
+    here, size, columns = row_of(case.tile), BITS[case.dtype] // 8, name("columns")
     start = here * name("row_stride")
     yield Source("x", start * size, (start + columns) * size)
     if case.mask:
@@ -249,5 +252,6 @@ def _own_row(case: SoftmaxCase) -> Iterator[Source]:
         yield Source("mask", flags, flags + (columns * apart - apart) + 1)
 
 
-def _named(prefix: str, found: tuple[Claim, ...]) -> list[Claim]:
+def named(prefix: str, found: tuple[Claim, ...]) -> list[Claim]:
+    """Claims under names that begin alike."""
     return [replace(each, name=f"{prefix}_{each.name}") for each in found]
