@@ -1,8 +1,8 @@
 """The generated CUDA test of a softmax kernel: the kernel's very text, a few rows, and a table.
 
-Scores and probabilities lie in the test as tables; the probabilities are those of
-`tylo.codegen.softmax.oracle`, which shares nothing with the generator. Among the rows are one that
-keeps nothing and one with a NaN.
+Scores and results lie in the test as tables; probabilities and log-sum-exps, whichever the kernel
+writes, are those of `tylo.codegen.softmax.oracle`, which shares nothing with the generator. Among
+the rows are one that keeps nothing and one with a NaN.
 
 >>> from tylo.proofs.specifications.softmax import SoftmaxCase
 >>> from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
@@ -91,9 +91,14 @@ def cuda_tests(case: SoftmaxCase) -> tuple[CudaTest, ...]:
     kernel, (rows, columns) = kernel_of(case), few_rows(case)
     given, keep = scores(rows, columns, case.dtype), kept(rows, columns, case)
     probabilities, logarithms = oracle.softmax(oracle.widened(given, case.dtype), keep)
-    wanted = probabilities if case.out_dtype else logarithms
-    relative, absolute = oracle.tolerance(case.out_dtype or "f32")
+    if not case.out_dtype:
+        probabilities = probabilities[:0]
+    if not case.lse:
+        logarithms = logarithms[:0]
+    wanted = numpy.concatenate([probabilities.reshape(-1), logarithms])
+    relative, absolute = oracle.tolerance(case.out_dtype)
     relative *= 4  # of the exponent's own rounding
+    apart = float_literal(oracle.LOGARITHM_APART)
     out_words = rows * columns * BYTES[case.out_dtype or "f32"] // 4
     passed = {
         "x": "reinterpret_cast<const Element*>(score_words)",
@@ -105,7 +110,7 @@ def cuda_tests(case: SoftmaxCase) -> tuple[CudaTest, ...]:
     }
     listed = ", ".join(passed.get(each.name, "tested_columns") for each in kernel.parameters)
     value = {
-        None: "found_logarithms[place]",
+        None: "0.0f",
         "f32": "reinterpret_cast<const float*>(found_words)[place]",
         "bf16": "__uint_as_float(static_cast<unsigned>("
         "reinterpret_cast<const unsigned short*>(found_words)[place]) << 16)",
@@ -115,7 +120,14 @@ def cuda_tests(case: SoftmaxCase) -> tuple[CudaTest, ...]:
     source = "\n".join(
         [
             kernel.functions(),
-            constants({"tested_rows": rows, "tested_columns": columns, "tested": wanted.size}),
+            constants(
+                {
+                    "tested_rows": rows,
+                    "tested_columns": columns,
+                    "tested_probabilities": probabilities.size,
+                    "tested": wanted.size,
+                }
+            ),
             _table("score_words", _words(given)),
             *([] if keep is None else [_table("mask_words_held", _words(keep))]),
             _table("expected", _words(wanted.astype(numpy.float32))),
@@ -123,12 +135,13 @@ def cuda_tests(case: SoftmaxCase) -> tuple[CudaTest, ...]:
             f"__device__ float found_logarithms[{rows}];\n",
             "__device__ __forceinline__ Arguments tested_arguments() {\n"
             f"    return {{{listed}}};\n}}\n",
-            f"__device__ __forceinline__ float found_value(unsigned place) {{\n"
+            f"__device__ __forceinline__ float found_probability(unsigned place) {{\n"
             f"    return {value};\n}}\n",
             "__device__ __forceinline__ float relative_error() {\n"
             f"    return {float_literal(relative)};\n}}\n",
             "__device__ __forceinline__ float absolute_error() {\n"
             f"    return {float_literal(absolute)};\n}}\n",
+            f"__device__ __forceinline__ float logarithm_error() {{\n    return {apart};\n}}\n",
             "__device__ __forceinline__ unsigned check_number(\n"
             f"    unsigned thread, unsigned sequence) {{\n    return {expression(number)};\n}}\n",
             cuda_file("tests", "report.cuh"),

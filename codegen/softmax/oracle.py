@@ -77,6 +77,10 @@ def tolerance(dtype: str | None) -> tuple[float, float]:
     }[dtype]
 
 
+# Absolute up to one, relative from there on.
+LOGARITHM_APART = 2e-6
+
+
 def near_logarithm(found: Array, wanted: Array) -> Array:
     """Which log-sum-exps are right: within 2e-6, relative from 1 on; an infinity or NaN as it is.
 
@@ -92,6 +96,6 @@ def near_logarithm(found: Array, wanted: Array) -> Array:
 
     finite = numpy.isfinite(wanted)
     with numpy.errstate(invalid="ignore"):
-        near = numpy.abs(found - wanted) <= 2e-6 * numpy.maximum(1, numpy.abs(wanted))
+        near = numpy.abs(found - wanted) <= LOGARITHM_APART * numpy.maximum(1, numpy.abs(wanted))
     same: Array = (finite & near) | (found == wanted) | (numpy.isnan(found) & numpy.isnan(wanted))
     return same

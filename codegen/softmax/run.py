@@ -54,17 +54,17 @@ def compared_rows(module: Any, parameters: Mapping[str, int | str]) -> tuple[int
         beside = found[0][:, columns:] != numpy.iinfo(word).max
         checks += [wrong.reshape(-1), beside.reshape(-1)]
     if case.lse:
-        with numpy.errstate(invalid="ignore"):
-            near = numpy.abs(found[-1] - logarithms) <= 2e-6 * numpy.maximum(1, abs(logarithms))
-        same = (found[-1] == logarithms) | (numpy.isnan(found[-1]) & numpy.isnan(logarithms))
-        checks.append(~(near | same))
+        checks.append(~oracle.near_logarithm(found[-1], logarithms))
     failed = numpy.concatenate(checks)
     if failed.any():
         at = int(failed.argmax())
         row, column = divmod(at, columns)
-        first = f"row {row}, column {column}" if at < wanted.size else "beside the probabilities"
-        if not case.out_dtype:
-            first = f"log-sum-exp of row {at}"
+        logarithm = at - failed.size + case.lse * rows
+        if logarithm >= 0 and case.lse:
+            first = f"log-sum-exp of row {logarithm}"
+        else:
+            beside = at >= wanted.size
+            first = "beside the probabilities" if beside else f"row {row}, column {column}"
     return failed.size, failed, first
 
 
