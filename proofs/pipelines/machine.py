@@ -69,6 +69,16 @@ class Machine:
             f"group {group}" + (f" part {number % per_group}" if per_group > 1 else "")
             for number, group in enumerate(self.groups[1:])
         ]
+        # What does not depend on the state, worked out once for each place of each program.
+        self.labels = [
+            [f"{name}: {step}" for step, _ in program]
+            for name, program in zip(self.names, self.programs, strict=True)
+        ]
+        self.questions = [
+            {place for place, (step, _) in enumerate(program) if step in (ITEM, TILE)}
+            for program in self.programs
+        ]
+        self.meets = [[self._meets(step) for step, _ in program] for program in self.programs]
         self.answers = _answers(trips)
         self.everyone = sum(1 << number for number in range(1, len(self.programs)))
 
@@ -81,7 +91,7 @@ class Machine:
         )
         held = tuple(((-1, True, 0),) * slots for slots in self.slots)
         groups = (0,) * self.schedule.groups
-        return self._settled((agents, barriers, held, groups, 0, self.answers))
+        return self._all_settled((agents, barriers, held, groups, 0, self.answers))
 
     def done(self, state: Any) -> bool:
         """Whether everyone has left."""
@@ -102,46 +112,52 @@ class Machine:
         its arrival could matter to, one on the same barrier or the same slot.
         """
         for number, agent in enumerate(state[0]):
-            if agent[0] >= 0 and self.programs[number][agent[0]][0] in (ITEM, TILE):
+            if agent[0] in self.questions[number]:
                 yield from self._question(state, number)
                 return
         for ring, slots in enumerate(state[2]):
             for slot, (tile, whole, _) in enumerate(slots):
                 if not whole and self._matters(state, ring, slot):
                     name = self.schedule.rings[ring].name
-                    yield f"{name} tile {tile} arrives", self._try(self._landed, state, ring, slot)
+                    yield f"{name} tile {tile} arrives", self._landed(state, ring, slot)
         for number, agent in enumerate(state[0]):
             if agent[0] >= 0 and not agent[4]:
                 step, _ = self.programs[number][agent[0]]
                 if not isinstance(step, Wait) or self._open(state, number, step):
-                    label = f"{self.names[number]}: {step}"
-                    yield label, self._try(self._step, state, number, step)
+                    yield self.labels[number][agent[0]], self._try(state, number, step)
 
     def _matters(self, state: Any, ring: int, slot: int) -> bool:
         """Whether someone's next step meets the slot, or its full barrier."""
-        name = self.schedule.rings[ring].name
-        for number, agent in enumerate(state[0]):
-            if agent[0] < 0 or agent[4]:
+        for meets, (place, _, counters, _, waiting, _) in zip(self.meets, state[0], strict=True):
+            if place < 0 or waiting:
                 continue
-            step, _ = self.programs[number][agent[0]]
-            match step:
-                case Multiply(_, rings) | Compute(_, rings):
-                    meets = name in rings
-                case Copy(other):
-                    meets = other == name
-                case Wait(barrier, _) | Expect(barrier, _) | Arrive(barrier, _):
-                    meets = barrier == f"{name}_full"
-                case _:
-                    meets = step == LEAVE
-            if meets and (step == LEAVE or agent[2][ring] % self.slots[ring] == slot):
+            met = meets[place]
+            if met is None or (ring in met and counters[ring] % self.slots[ring] == slot):
                 return True
         return False
 
-    def _try(self, rule: Any, *arguments: Any) -> Any:
+    def _meets(self, step: Any) -> tuple[int, ...] | None:
+        """The rings whose slot, or whose full barrier, a step meets; None: every slot of all."""
+        match step:
+            case Multiply(_, names) | Compute(_, names):
+                return tuple(self.rings[name] for name in names)
+            case Copy(name):
+                return (self.rings[name],)
+            case Wait(barrier, _) | Expect(barrier, _) | Arrive(barrier, _):
+                return tuple(n for name, n in self.rings.items() if barrier == f"{name}_full")
+            case _:
+                return None if step == LEAVE else ()
+
+    def _try(self, state: Any, number: int, step: Any) -> Any:
         try:
-            return self._relative(self._settled(rule(*arguments)))
+            reached = self._step(state, number, step)
         except Wrong as wrong:
             return wrong
+        settled = self._settled(reached, number)
+        # Only who is behind, and the tiles that slots hold, decide what is relative to what.
+        if settled is reached and not isinstance(step, Copy) and step != LEAVE:
+            return reached
+        return self._relative(settled)
 
     def _open(self, state: Any, number: int, step: Wait) -> bool:
         ring = self.rings[step.ring]
@@ -157,26 +173,33 @@ class Machine:
         for answer in (0,) if over else (0, 1):
             told = (*state[:-1], (*state[-1], answer))
             label = f"{self.names[number]}: {step} {'yes' if answer else 'no'}"
-            yield label, self._relative(self._settled(told))
+            yield label, self._relative(self._all_settled(told))
 
-    def _settled(self, state: Any) -> Any:
-        """After everyone's steps on their own state alone, which nobody else can tell."""
+    def _all_settled(self, state: Any) -> Any:
+        for number in range(len(self.programs)):
+            state = self._settled(state, number)
+        return state
+
+    def _settled(self, state: Any, number: int) -> Any:
+        """After an agent's steps on its own state alone, which nobody else can tell."""
         agents, *shared, answers = state
-        for number, agent in enumerate(agents):
-            program = self.programs[number]
-            place, read, counters, *rest = agent
-            while place >= 0:
-                step, after = program[place]
-                if isinstance(step, Advance):
-                    ring = self.rings[step.ring]
-                    counters = _with(counters, ring, counters[ring] + 1)
-                elif step in (ITEM, TILE) and read < len(answers):
-                    after, read = after[answers[read]], read + 1
-                elif not isinstance(step, Compute) or step.rings:
+        place, read, counters, *rest = agents[number]
+        program = self.programs[number]
+        while place >= 0:
+            step, after = program[place]
+            if isinstance(step, Advance):
+                ring = self.rings[step.ring]
+                counters = _with(counters, ring, counters[ring] + 1)
+            elif isinstance(step, str):
+                if step == LEAVE or read == len(answers):
                     break
-                place = after
-            agents = _with(agents, number, (place, read, counters, *rest))
-        return (agents, *shared, answers)
+                after, read = after[answers[read]], read + 1
+            elif not isinstance(step, Compute) or step.rings:
+                break
+            place = after
+        if (place, read) == agents[number][:2]:
+            return state
+        return (_with(agents, number, (place, read, counters, *rest)), *shared, answers)
 
     def _step(self, state: Any, number: int, step: Any) -> Any:
         agents, barriers, held, arrived, turn, answers = state
@@ -295,11 +318,13 @@ class Machine:
         if self.trips is not None:
             return state
         agents, barriers, held, arrived, turn, answers = state
-        read = min((agent[1] for agent in agents if agent[0] >= 0), default=len(answers))
+        read = min([agent[1] for agent in agents if agent[0] >= 0], default=len(answers))
         bases = []
         for ring, slots in enumerate(self.slots):
-            tiles = [tile for tile, _, _ in held[ring] if tile >= 0]
-            bases.append(min(*(a[2][ring] for a in agents), *tiles) // (2 * slots) * 2 * slots)
+            least = min([agent[2][ring] for agent in agents])
+            if least >= 2 * slots:
+                least = min([least, *(tile for tile, _, _ in held[ring] if tile >= 0)])
+            bases.append(least // (2 * slots) * 2 * slots)
         if not read and not any(bases):
             return state
         agents = tuple(
