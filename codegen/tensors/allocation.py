@@ -10,12 +10,12 @@ the order (1, 0, 2), the shape (2, 3, 4) has the strides (4, 8, 1).
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
-from tylo.codegen.tensors.torch_tensors import torch_of
+from tylo.codegen.tensors.torch_tensors import torch_dtype, torch_of
 from tylo.layouts.errors import LaunchError
 
-_TORCH = {"f32": "float32", "bf16": "bfloat16", "f16": "float16", "bool": "bool"}
 _NUMPY = {"f32": "float32", "f16": "float16", "bool": "bool"}
 
 
@@ -32,6 +32,12 @@ def allocated(
     like: Any, shape: tuple[int, ...], order: tuple[int, ...], dtype: str, *, device: int
 ) -> Any:
     """An uninitialised tensor of `like`'s library and device, dimensions in memory as `order`."""
+    if torch := torch_of(like):
+        kind, where = torch_dtype(torch, dtype), like.device
+        if _in_order(order):
+            return torch.empty(shape, dtype=kind, device=where)
+        stored = tuple(shape[axis] for axis in order)
+        return torch.empty(stored, dtype=kind, device=where).permute(_inverse(order))
     library = library_of(like)
     allocate = _ALLOCATORS.get(library)
     if allocate is None:
@@ -52,14 +58,6 @@ _REASONS = {
 def immutable(value: object) -> bool:
     """Whether `value` belongs to a library whose arrays must not be written, whatever flags say."""
     return library_of(value) in _REASONS
-
-
-def _torch(
-    like: Any, stored: tuple[int, ...], order: tuple[int, ...], dtype: str, device: int
-) -> Any:
-    torch = torch_of(like)
-    made = torch.empty(stored, dtype=getattr(torch, _TORCH[dtype]), device=like.device)
-    return made if _in_order(order) else made.permute(_inverse(order))
 
 
 def _cupy(
@@ -87,13 +85,13 @@ def _numba(
 
 
 _ALLOCATORS = {
-    "torch": _torch,
     "cupy": _cupy,
     "numba": _numba,
     "numba_cuda": _numba,
 }
 
 
+@cache
 def _in_order(order: tuple[int, ...]) -> bool:
     return order == tuple(range(len(order)))
 

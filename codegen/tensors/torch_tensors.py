@@ -106,15 +106,17 @@ def torch_description_and_addresses(
         except RuntimeError:
             return None
         addresses.append(address)
-        described += (
-            value.shape,
-            value.stride(),
-            value.dtype,
-            value.device,
-            value.layout,
-            value.requires_grad,
-            value.is_neg(),
-            address % _ALIGNMENT,
+        described.append(
+            (
+                value.shape,
+                value.stride(),
+                value.dtype,
+                value.device,
+                value.layout,
+                value.requires_grad,
+                value.is_neg(),
+                address % _ALIGNMENT,
+            )
         )
     return tuple(described), addresses
 

@@ -90,9 +90,8 @@ def test_a_plan_does_not_let_through_what_is_refused(
 def test_plans_are_not_collected_without_end(
     torch: Any, chooser: Chooser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tylo.kernels.softmax_plan.ALIGNMENT", 16)
     plans = softmax.__globals__["_plans"]
-    monkeypatch.setitem(softmax.__globals__, "_PLANS_KEPT", 3)
+    monkeypatch.setattr(plans, "most", 3)
     for columns in range(1, 9):
         softmax(Tensor((4, columns)))
     assert len(plans) <= 3

@@ -136,17 +136,50 @@ def test_real_dlpack_of_torch_is_read_by_our_reader(torch: Any) -> None:
         del owner
 
 
-def test_without_torch_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_attention_hands_on_every_option(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By place or by name, outside `torch.compile` and within; shapes follow the layout."""
+    seen: list[dict[str, Any]] = []
+
+    def attention(q: Any, k: Any, v: Any, return_lse: bool = False, **options: Any) -> Any:
+        seen.append(options)
+        lse = torch.zeros(2, 6, 4)
+        return (torch.empty_like(q), lse) if return_lse else torch.empty_like(q)
+
+    monkeypatch.setattr(importlib.import_module("tylo.kernels.attention"), "attention", attention)
+    operator, both = tylo.kernels.attention_operator(), torch.ops.tylo.attention_lse
+    q = torch.zeros(2, 4, 6, 64, dtype=torch.bfloat16)
+    everything = {"mask": None, "causal": "top_left", "scale": 0.5, "enable_gqa": True}
+    operator(q, q, q, *everything.values(), "BSHD")
+    compiled = torch.compile(
+        lambda q: both(q, q, q, **everything, layout="BSHD"), fullgraph=True, backend="eager"
+    )
+    out, lse = compiled(q)
+    assert (out.shape, lse.shape) == (q.shape, (2, 6, 4))
+    given = [{name: options.get(name) for name in (*everything, "layout")} for options in seen]
+    assert given == [{**everything, "layout": "BSHD"}] * 2
+    subclasses = importlib.import_module("torch._subclasses")
+    with subclasses.FakeTensorMode():
+        faked = torch.empty(2, 4, 6, 64, device="cuda")
+        assert both(faked, faked, faked)[1].shape == (2, 4, 6)
+        assert both(faked, faked, faked, layout="BSHD")[1].shape == (2, 6, 4)
+
+
+OPERATORS = [tylo.kernels.torch_operator, tylo.kernels.attention_operator]
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_without_torch_it_says_so(operator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    tylo.kernels.torch_operator.cache_clear()
+    operator.cache_clear()
     with pytest.raises(LaunchError, match="torch cannot be imported"):
-        tylo.kernels.torch_operator()
+        operator()
 
 
-def test_an_old_torch_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_an_old_torch_is_refused(operator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     old = type(sys)("torch")
     old.__version__ = "2.3.1"  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "torch", old)
-    tylo.kernels.torch_operator.cache_clear()
+    operator.cache_clear()
     with pytest.raises(LaunchError, match=r"torch 2\.3\.1 is older than 2\.5"):
-        tylo.kernels.torch_operator()
+        operator()

@@ -21,7 +21,6 @@ first; nothing is copied silently
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,19 +29,12 @@ from tylo.codegen.attention.launch import Ready
 from tylo.codegen.launch.devices import device_state
 from tylo.codegen.launch.stream_memory import stream_memory
 from tylo.codegen.tensors import Tensor, stream_of, view
-from tylo.codegen.tensors.allocation import allocated, immutable
-from tylo.codegen.tensors.torch_tensors import (
-    torch_description_and_addresses,
-    torch_dtype,
-    torch_of,
-)
-from tylo.kernels.attention_geometry import ALIGNMENT, AttentionGeometry, attention_geometry
+from tylo.codegen.tensors.torch_tensors import torch_description_and_addresses, torch_of
+from tylo.kernels.attention_geometry import AttentionGeometry, attention_geometry
+from tylo.kernels.calls import Plans, described, made, require_writable
 from tylo.layouts.errors import LaunchError
 
-_PLANS_KEPT = 1024
 _NAMES, _OUT = ("q", "k", "v", "mask", "out"), 4
-_plans: dict[tuple[Any, ...], _Plan] = {}
-_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -56,6 +48,9 @@ class _Plan:
     device: int
     ready: Ready | None
     spans: tuple[tuple[int, int, int], ...]
+
+
+_plans = Plans[_Plan]()
 
 
 def attention(
@@ -99,16 +94,16 @@ def attention(
         plan = _plan(options, tensors)
         addresses = [0 if each is None else each.address for each in tensors]
         if key:
-            _keep(key, plan)
-    # What torch allocates on its own stream needs no view: it is as its allocator makes it.
-    on = None if found else handle
+            _plans.keep(key, plan)
+    geometry, on = plan.geometry, None if found else handle
     if out is None:
-        out, addresses[4] = _made(q, plan.geometry.out_shape, plan, plan.geometry.problem.dtype, on)
+        dtype = geometry.problem.dtype
+        out, addresses[4] = made(q, geometry.out_shape, (0, 1, 2, 3), dtype, plan.device, on)
     else:
         _require_apart(plan, addresses)
     lse, lse_address = None, 0
     if return_lse:
-        lse, lse_address = _made(q, plan.geometry.lse_shape, plan, "f32", on)
+        lse, lse_address = made(q, geometry.lse_shape, (0, 1, 2), "f32", plan.device, on)
     if plan.ready is not None:
         if plan.ready.workspace_bytes:
             _with_workspace(plan, plan.ready, addresses, lse_address, q, handle, on)
@@ -135,7 +130,7 @@ def _with_workspace(
     places = addresses[0], addresses[1], addresses[2], addresses[3], addresses[4]
     size = ready.workspace_bytes
     if torch_of(q):
-        held, address = _made(q, (size,), plan, "bool", on)
+        held, address = made(q, (size,), (0,), "bool", plan.device, on)
         ready(*places, lse, handle, address)
         del held
     else:
@@ -163,16 +158,12 @@ def _viewed(values: tuple[Any, ...], handle: int) -> Viewed:
     )
     if k is None or v is None:
         raise LaunchError("k or v is None", hint="pass keys and values")
-    if out is not None and (out.read_only or immutable(values[4])):
-        raise LaunchError(
-            "out is read-only: its library does not let it be written",
-            hint="pass an output of torch, CuPy or Numba; JAX arrays never change",
-        )
+    require_writable("out", out, values[4])
     return first, k, v, mask, out
 
 
 def _plan(options: tuple[Any, ...], tensors: Viewed) -> _Plan:
-    key = (options, tensors[0].device, *map(_described, tensors))
+    key = (options, tensors[0].device, *map(described, tensors))
     plan = _plans.get(key)
     if plan is None:
         causal, scale, enable_gqa, layout = options
@@ -189,22 +180,8 @@ def _plan(options: tuple[Any, ...], tensors: Viewed) -> _Plan:
                 device_state(device),
                 persistent=chosen.persistent,
             )
-        plan = _Plan(geometry, device, ready, _spans(tensors))
-        _keep(key, plan)
+        plan = _plans.keep(key, _Plan(geometry, device, ready, _spans(tensors)))
     return plan
-
-
-def _keep(key: tuple[Any, ...], plan: _Plan) -> None:
-    with _lock:
-        if len(_plans) >= _PLANS_KEPT:
-            _plans.clear()
-        _plans[key] = plan
-
-
-def _described(tensor: Tensor | None) -> tuple[Any, ...] | None:
-    if tensor is None:
-        return None
-    return tensor.shape, tensor.strides, tensor.dtype, tensor.address % ALIGNMENT
 
 
 def _require_apart(plan: _Plan, addresses: list[int]) -> None:
@@ -220,18 +197,6 @@ def _require_apart(plan: _Plan, addresses: list[int]) -> None:
                 f"{max(start, addresses[place] + low):#x}",
                 hint="pass an output of its own",
             )
-
-
-def _made(
-    like: Any, shape: tuple[int, ...], plan: _Plan, kind: str, handle: int | None
-) -> tuple[Any, int]:
-    """A new output and its address; `handle` is the stream to order it on, None for its own."""
-    if handle is None:
-        torch = torch_of(like)
-        made = torch.empty(shape, dtype=torch_dtype(torch, kind), device=like.device)
-        return made, made.data_ptr()
-    made = allocated(like, shape, tuple(range(len(shape))), kind, device=plan.device)
-    return made, view(made, handle, name="the new output", device=plan.device).address
 
 
 def _spans(tensors: Viewed) -> tuple[tuple[int, int, int], ...]:

@@ -16,10 +16,10 @@ from tylo.codegen.attention.tensor_maps import strides_in_bytes
 from tylo.codegen.tensors import Tensor
 from tylo.codegen.tensors.rows import broadcast_strides
 from tylo.codegen.tensors.tensor import compact_strides
+from tylo.kernels.calls import ALIGNMENT
 from tylo.layouts.errors import LaunchError
 
 LAYOUTS = {"BHSD": (0, 1, 2, 3), "BSHD": (0, 2, 1, 3)}
-ALIGNMENT = 16
 _TYPES = ("bf16", "f16")
 Sizes = tuple[int, int, int, int]
 

@@ -18,24 +18,20 @@ first; nothing is copied silently
 
 from __future__ import annotations
 
-import threading
 from operator import index
 from typing import Any
 
 from tylo.codegen.launch.choice import Choice
 from tylo.codegen.launch.devices import device_state, fill_words
 from tylo.codegen.tensors import Tensor, stream_of, view
-from tylo.codegen.tensors.allocation import allocated, immutable
 from tylo.codegen.tensors.torch_tensors import torch_description
-from tylo.kernels.softmax_plan import ALIGNMENT, Plan, loaded, plan_for, require_apart
+from tylo.kernels.calls import Plans, described, made, require_writable
+from tylo.kernels.softmax_plan import Plan, loaded, plan_for, require_apart
 from tylo.layouts.errors import LaunchError
 
 _MINUS_INFINITY = 0xFF800000  # float32
 
-# Plans are small; a program that sees ever new shapes must not collect them without end.
-_PLANS_KEPT = 1024
-_plans: dict[tuple[Any, ...], Plan] = {}
-_lock = threading.Lock()
+_plans = Plans[Plan]()
 # Of what is not there yet: beyond every address.
 _NOWHERE = 1 << 65
 Viewed = tuple[Tensor, Tensor | None, Tensor | None, Tensor | None]
@@ -144,30 +140,29 @@ def _run(
     axis, handle = _whole(axis), stream_of(stream, x)
     out, lse = given
     values = (x, mask, out, lse)
-    described = torch_description(values, stream, handle)
-    plan = _plans.get((axis, wanted, described)) if described else None
+    known = torch_description(values, stream, handle)
+    plan = _plans.get((axis, wanted, known)) if known else None
     if plan is None:
         tensors = _viewed(x, mask, given, handle)
         plan = _plan(axis, wanted, tensors)
         addresses = [0 if each is None else each.address for each in tensors]
-        if described:
-            _keep((axis, wanted, described), plan)
+        if known:
+            _plans.keep((axis, wanted, known), plan)
     else:
         addresses = [0 if each is None else each.data_ptr() for each in values]
     geometry = plan.geometry
-    # What torch allocates on its own stream needs no view: it is as its allocator makes it.
-    on = None if described else handle
+    device, on = geometry.device, None if known else handle
     if wanted[0] and out is None:
-        out, addresses[2] = _made(x, geometry.shape, geometry.order, geometry.dtype, plan, on)
+        out, addresses[2] = made(x, geometry.shape, geometry.order, geometry.dtype, device, on)
     if wanted[1] and lse is None:
-        lse, addresses[3] = _made(x, geometry.lse_shape, geometry.lse_order, "f32", plan, on)
+        lse, addresses[3] = made(x, geometry.lse_shape, geometry.lse_order, "f32", device, on)
     if plan.launch is not None:
         if _passed(given):
             require_apart(plan, addresses)
         plan.launch(addresses, handle)
     elif wanted[1] and geometry.rows:
         # No columns: no row keeps anything.
-        state = device_state(geometry.device)
+        state = device_state(device)
         fill_words(state, addresses[3], _MINUS_INFINITY, geometry.rows, handle)
     return out, lse
 
@@ -179,54 +174,10 @@ def _viewed(x: Any, mask: Any, given: tuple[Any, Any], handle: int) -> Viewed:
         for name, each in (("mask", mask), ("out", given[0]), ("lse", given[1]))
     ]
     for name, each, output in zip(("out", "lse"), found[1:], given, strict=True):
-        if each is not None and (each.read_only or immutable(output)):
-            raise LaunchError(
-                f"{name} is read-only: its library does not let it be written",
-                hint="pass an output of torch, CuPy or Numba; JAX arrays never change",
-            )
+        require_writable(name, each, output)
     return seen, found[0], found[1], found[2]
 
 
 def _plan(axis: int, wanted: tuple[bool, bool], tensors: Viewed) -> Plan:
-    key = (axis, wanted, tensors[0].device, *map(_described, tensors))
-    plan = _plans.get(key)
-    if plan is None:
-        plan = loaded(plan_for(axis, wanted, *tensors))
-        _keep(key, plan)
-    return plan
-
-
-def _keep(key: tuple[Any, ...], plan: Plan) -> None:
-    with _lock:
-        if len(_plans) >= _PLANS_KEPT:
-            _plans.clear()
-        _plans[key] = plan
-
-
-def _described(tensor: Tensor | None) -> tuple[Any, ...] | None:
-    if tensor is None:
-        return None
-    return tensor.shape, tensor.strides, tensor.dtype, tensor.address % ALIGNMENT
-
-
-def _made(
-    like: Any,
-    shape: tuple[int, ...],
-    order: tuple[int, ...],
-    dtype: str,
-    plan: Plan,
-    handle: int | None,
-) -> tuple[Any, int]:
-    """A new output and its address; `handle` is the stream to order it on, None for its own."""
-    device = plan.geometry.device
-    made = allocated(like, shape, order, dtype, device=device)
-    if handle is None:
-        address = int(made.data_ptr())
-    else:
-        address = view(made, handle, name="the new output", device=device).address
-    if address % ALIGNMENT:
-        raise LaunchError(
-            f"an output was allocated at {address:#x}, no multiple of {ALIGNMENT} bytes",
-            hint="pass out=",
-        )
-    return made, address
+    key = (axis, wanted, tensors[0].device, *map(described, tensors))
+    return _plans.get(key) or _plans.keep(key, loaded(plan_for(axis, wanted, *tensors)))

@@ -19,11 +19,10 @@ from tylo.codegen.launch.launcher import launcher
 from tylo.codegen.softmax.request import BYTES, SoftmaxRequest
 from tylo.codegen.tensors import Tensor
 from tylo.codegen.tensors.overlap import ByteRows, shared_byte
+from tylo.kernels.calls import ALIGNMENT
 from tylo.kernels.softmax_geometry import SoftmaxGeometry, softmax_geometry
 from tylo.layouts.errors import LaunchError
 
-# What a kernel's widest load needs, in bytes.
-ALIGNMENT = 16
 # The order in which addresses are passed to a launch.
 POINTERS = ("x", "mask", "out", "lse")
 _APART = (("out", "x"), ("out", "mask"), ("lse", "x"), ("lse", "mask"), ("lse", "out"))

@@ -14,8 +14,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from tylo.layouts.errors import LaunchError
+from tylo.kernels.torch_operators import imported_torch, registered
 
+_OPTIONS = ("mask", "causal", "scale", "enable_gqa", "layout")
 _ARGUMENTS = (
     "(Tensor q, Tensor k, Tensor v, Tensor? mask=None, str? causal=None, float? scale=None, "
     "bool enable_gqa=False, str layout='BHSD')"
@@ -26,66 +27,32 @@ _ARGUMENTS = (
 def attention_operator() -> Any:
     """`torch.ops.tylo.attention`; torch is imported here, and must be there.
 
-    Raises LaunchError without torch.
+    Raises LaunchError without torch 2.5 or newer.
     """
-    try:
-        import torch
-    except ImportError as error:
-        raise LaunchError(
-            f"torch cannot be imported ({error})",
-            hint="the operator is torch's; tylo.kernels.attention takes tensors of other libraries",
-        ) from error
-    for name, schema, body, fake in (
-        ("attention", f"{_ARGUMENTS} -> Tensor", _out, _fake_out),
-        ("attention_lse", f"{_ARGUMENTS} -> (Tensor, Tensor)", _both, _fake_both),
-    ):
-        operator = torch.library.custom_op(f"tylo::{name}", body, mutates_args=(), schema=schema)
-        operator.register_fake(fake)
+    torch = imported_torch("tylo.kernels.attention")
+    registered(torch, "attention", f"{_ARGUMENTS} -> Tensor", _out, _fake_out)
+    registered(torch, "attention_lse", f"{_ARGUMENTS} -> (Tensor, Tensor)", _both, _fake_both)
     return torch.ops.tylo.attention
 
 
-def _both(
-    q: Any,
-    k: Any,
-    v: Any,
-    mask: Any = None,
-    causal: str | None = None,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-    layout: str = "BHSD",
-) -> Any:
+def _out(q: Any, k: Any, v: Any, *options: Any, **named: Any) -> Any:
+    """`options` are those of the operator that come before any that is named."""
     from tylo.kernels.attention import attention
 
-    return attention(
-        q, k, v, mask=mask, causal=causal, scale=scale, enable_gqa=enable_gqa, layout=layout,
-        return_lse=True,
-    )  # fmt: skip
+    return attention(q, k, v, **dict(zip(_OPTIONS, options, strict=False)), **named)
 
 
-def _out(
-    q: Any,
-    k: Any,
-    v: Any,
-    mask: Any = None,
-    causal: str | None = None,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-    layout: str = "BHSD",
-) -> Any:
-    from tylo.kernels.attention import attention
-
-    return attention(
-        q, k, v, mask=mask, causal=causal, scale=scale, enable_gqa=enable_gqa, layout=layout
-    )
+def _both(*arguments: Any, **named: Any) -> Any:
+    return _out(*arguments, **named, return_lse=True)
 
 
-def _fake_both(q: Any, *others: Any, layout: str = "BHSD", **named: Any) -> Any:
+def _fake_both(q: Any, k: Any, v: Any, *options: Any, **named: Any) -> Any:
     """Tensors without data that have the shapes and strides of what `_both` returns."""
     import torch
 
-    layout = others[6] if len(others) > 6 else layout
+    given = dict(zip(_OPTIONS, options, strict=False)) | named
     batch, one, other, _ = q.shape
-    heads, queries = (one, other) if layout == "BHSD" else (other, one)
+    heads, queries = (one, other) if given.get("layout", "BHSD") == "BHSD" else (other, one)
     return (
         q.new_empty(q.shape),
         q.new_empty((batch, heads, queries), dtype=torch.float32),

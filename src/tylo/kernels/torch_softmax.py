@@ -24,9 +24,7 @@ from typing import Any
 from tylo.codegen.tensors.allocation import allocated
 from tylo.codegen.tensors.rows import row_order
 from tylo.codegen.tensors.torch_tensors import dtype_of, torch_of
-from tylo.layouts.errors import LaunchError
-
-_OLDEST = (2, 5)
+from tylo.kernels.torch_operators import imported_torch, registered
 
 
 @cache
@@ -35,18 +33,7 @@ def torch_operator() -> Any:
 
     Raises LaunchError without torch 2.5 or newer.
     """
-    try:
-        import torch
-    except ImportError as error:
-        raise LaunchError(
-            f"torch cannot be imported ({error})",
-            hint="the operator is torch's; tylo.kernels.softmax takes tensors of other libraries",
-        ) from error
-    if tuple(int(part) for part in torch.__version__.split(".")[:2]) < _OLDEST:
-        raise LaunchError(
-            f"torch {torch.__version__} is older than 2.5, the oldest whose custom operators fit",
-            hint="update torch, or call tylo.kernels.softmax",
-        )
+    torch = imported_torch("tylo.kernels.softmax")
     arguments = "(Tensor x, int axis=-1, Tensor? mask=None)"
     _register(torch, "softmax", f"{arguments} -> Tensor", _softmax, _fake, _softmax_backward)
     _register(
@@ -56,8 +43,7 @@ def torch_operator() -> Any:
 
 
 def _register(torch: Any, name: str, schema: str, body: Any, fake: Any, backward: Any) -> None:
-    operator = torch.library.custom_op(f"tylo::{name}", body, mutates_args=(), schema=schema)
-    operator.register_fake(fake)
+    operator = registered(torch, name, schema, body, fake)
     operator.register_autograd(backward, setup_context=_remember)
 
 
