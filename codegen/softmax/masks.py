@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tylo.codegen.softmax.elements import ELEMENTS, place
-from tylo.codegen.softmax.memory import first_column, function, in_first, offsets
+from tylo.codegen.softmax.memory import FORCED, first_column, function, in_first, offsets
 from tylo.codegen.softmax.request import BYTES
 
 if TYPE_CHECKING:
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 
 def mask(kernel: SoftmaxKernel) -> str:
-    """`mask_words`: what is not kept becomes -inf, whatever it holds."""
+    """`row_flags`, where a row's mask lies, and `mask_words`: what is not kept becomes -inf.
+
+    A row's mask is found once, because that may take divisions by sizes.
+    """
     parameters = (
-        "const Arguments& given, const Span& span, unsigned long long row, unsigned thread, "
+        "const Arguments& given, const Span& span, const unsigned char* flags, unsigned thread, "
         "unsigned rank,\n    unsigned (&words)[word_registers]"
     )
     if kernel.mask_modes is None:
-        return function("mask_words", parameters, [])
+        return _row_flags(["return nullptr;"]) + function("mask_words", parameters, [])
     tile = kernel.tile
     head = _before(kernel)
-    lines = [
-        *mask_row(kernel.mask_modes, "row < given.rows ? row : 0"),
-        "const unsigned char* const flags = given.mask + mask_at;",
-        *first_column(kernel),
-    ]
+    found = mask_row(kernel.mask_modes, "row < given.rows ? row : 0")
+    lines = first_column(kernel)
     single = list(_flags_one_by_one(kernel))
     if tile.vector >= 4:
         aligned = f"reinterpret_cast<unsigned long long>(flags{head}) % {tile.vector}u == 0"
@@ -49,7 +49,16 @@ def mask(kernel: SoftmaxKernel) -> str:
                 f"if (!load_flag(flags + ({column}) * given.mask_column_stride, "
                 f"span.{wanted}{in_first(kernel)})) words[{kernel.words - 1}] = masked_word;"
             )
-    return function("mask_words", parameters, lines)
+    place = _row_flags([*found, "return given.mask + mask_at;"])
+    return place + function("mask_words", parameters, lines)
+
+
+def _row_flags(lines: list[str]) -> str:
+    body = "".join(f"    {line}\n" for line in lines)
+    return (
+        f"{FORCED} const unsigned char* row_flags(\n"
+        f"    const Arguments& given, unsigned long long row) {{\n{body}}}\n\n"
+    )
 
 
 def mask_row(modes: int, row: str) -> list[str]:

@@ -20,7 +20,8 @@ __device__ __forceinline__ void softmax_kernel(const Arguments& given) {
         take_span(span, thread, rank, asked, words);
         const Span next = span_of(given, row + pace, thread, rank);
         ask_span(next, thread, rank, asked);
-        mask_words(given, span, row, thread, rank, words);
+        const unsigned char* const flags = row_flags(given, row);
+        mask_words(given, span, flags, thread, rank, words);
         weigh_row(given, span, row, thread, rank, turn, words);
         span = next;
         first += pace;

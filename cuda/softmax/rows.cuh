@@ -6,7 +6,8 @@ __device__ __forceinline__ void softmax_kernel(const Arguments& given) {
     const Span span = span_of(given, row, thread, rank);
     unsigned words[word_registers];
     load_span(span, thread, rank, words);
-    mask_words(given, span, row, thread, rank, words);
+    const unsigned char* const flags = row_flags(given, row);
+    mask_words(given, span, flags, thread, rank, words);
     join_cluster();
     weigh_row(given, span, row, thread, rank, 0, words);
 }

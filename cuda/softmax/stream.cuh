@@ -5,12 +5,13 @@ __device__ __forceinline__ void softmax_kernel(const Arguments& given) {
     start_cluster();
     const unsigned long long row = first_row(blockIdx.x) + row_of(thread);
     Span span = span_of(given, row, thread, rank);
+    const unsigned char* const flags = row_flags(given, row);
     float lane_maxima[1] = {-lane_infinity()}, lane_sums[1] = {0.0f}, rescale[1];
     unsigned words[word_registers];
     float scores[values], weights[values];
     do {
         load_span(span, thread, rank, words);
-        mask_words(given, span, row, thread, rank, words);
+        mask_words(given, span, flags, thread, rank, words);
         unpack(words, 0, scores);
         softmax_update(scores, lane_maxima, lane_sums, weights, rescale);
         span.first += step_columns;
@@ -26,7 +27,7 @@ __device__ __forceinline__ void softmax_kernel(const Arguments& given) {
     span.first = 0;
     do {
         load_span(span, thread, rank, words);
-        mask_words(given, span, row, thread, rank, words);
+        mask_words(given, span, flags, thread, rank, words);
         unpack(words, 0, scores);
         softmax_probabilities(scores, maximum, sum, weights);
         store_span(span, thread, rank, 0, weights);

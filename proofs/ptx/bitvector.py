@@ -24,7 +24,7 @@ claim about each piece's address: solvers never see a memory or a floating-point
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tylo.layouts.errors import PtxError
@@ -97,6 +97,10 @@ class BitVectors:
     def subtract(self, left: Expression, right: Expression, width: int) -> Expression:
         if left is right:
             return self.constant(0, width)
+        for quotient, divisor in _factors(right):
+            # How compilers spell it; of a division by zero all of the dividend is left either way.
+            if quotient.operator == "bvudiv" and quotient.operands == (left, divisor):
+                return self.remainder(left, divisor, width, False)
         rest = self._without(left, right)
         return self._binary("bvsub", left, right, width) if rest is None else rest
 
@@ -333,6 +337,14 @@ def _coefficient(value: Expression) -> tuple[Expression, int]:
     if value.operator == "bvmul" and value.operands[1].value is not None:
         return value.operands[0], value.operands[1].value
     return value, 1
+
+
+def _factors(value: Expression) -> Iterator[tuple[Expression, Expression]]:
+    """The two factors of a product, either first; nothing where it is none."""
+    if value.operator == "bvmul":
+        left, right = value.operands
+        yield left, right
+        yield right, left
 
 
 def _boundaries(value: Expression) -> set[int]:

@@ -14,6 +14,7 @@ tylo.layouts.errors.ClaimError: thread - 1 may be -1; divide and xor what is nev
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from tylo.layouts.errors import ClaimError
 from tylo.layouts.terms import Integer, evaluate, show
@@ -23,13 +24,15 @@ from tylo.proofs.ptx.bitvector import BitVectors, Expression
 _LIMIT = 2**63
 
 
-def extent(sizes: Mapping[str, int], term: Integer) -> tuple[int, int]:
-    """Bounds of a term whose names run from 0 up to, not including, their size."""
+def extent(
+    sizes: Mapping[str, int], term: Integer, least: Mapping[str, int] = MappingProxyType({})
+) -> tuple[int, int]:
+    """Bounds of a term whose names run from 0, or their least, up to, not including, their size."""
     if isinstance(term, int):
         return term, term
     if term.operator == "name":
-        return 0, sizes[term.operands[0]] - 1
-    left, right = (extent(sizes, operand) for operand in term.operands)
+        return least.get(term.operands[0], 0), sizes[term.operands[0]] - 1
+    left, right = (extent(sizes, operand, least) for operand in term.operands)
     if term.operator in ("div", "mod", "xor"):
         for operand, (low, _) in zip(term.operands, (left, right), strict=True):
             if low < 0:
@@ -61,12 +64,19 @@ def sizes(effect: Effect) -> dict[str, int]:
     """How many values, from zero on, each name in an effect's terms may have."""
     known = {parameter.name: parameter.maximum + 1 for parameter in effect.parameters}
     known["blocks"] = effect.maximum_blocks + 1
-    steps = max((extent(known, store.repeat)[1] for store in effect.stores), default=1)
+    steps = max(
+        (extent(known, store.repeat, minima(effect))[1] for store in effect.stores), default=1
+    )
     written = [buffer.written for buffer in effect.buffers if buffer.written is not None]
     rows = max((extent(known, matrix.rows)[1] for matrix in written), default=1)
     columns = max((extent(known, matrix.columns)[1] for matrix in written), default=1)
     known |= {"row": max(rows, 1), "column": max(columns, 1)}
     return known | {"thread": effect.threads, "block": effect.maximum_blocks, "step": max(steps, 1)}
+
+
+def minima(effect: Effect) -> dict[str, int]:
+    """The least value of each size that is passed."""
+    return {parameter.name: parameter.minimum for parameter in effect.parameters}
 
 
 def sample(effect: Effect, least: int = 3) -> dict[str, int]:

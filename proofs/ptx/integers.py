@@ -3,8 +3,9 @@
 A bit-vector is a number below 2^width, and each operator is what it is on numbers, followed by the
 wrap-around where bounds on the operands do not rule it out. That is an equivalence, not an
 abstraction, with one exception: a product of two values that vary becomes an integer of its own, of
-which `products.lemmas` says what holds of every product. So a script that cannot be satisfied shows
-that the condition cannot be. Sizes, strides and the rows between them are decided at once in this
+which `products.lemmas` says what holds of every product. A quotient by a value that varies is an
+integer q too, whose product with the divisor reaches up to the dividend: q * b <= a < q * b + b. So
+a script that cannot be satisfied shows that the condition cannot be. Sizes, strides and the rows between them are decided at once in this
 form, for which bit-blasting adders takes seconds. What has no such form, an exclusive or of two
 values that vary for one, gives no script, and is left to bit-vectors.
 
@@ -30,6 +31,7 @@ values that vary for one, gives no script, and is left to bit-vectors.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from tylo.layouts.errors import PtxError
 from tylo.proofs.ptx.nodes import Expression, bound, order
@@ -45,12 +47,20 @@ class _NoForm(Exception):
     """A node that is not linear."""
 
 
-def integer_script(conditions: Iterable[Expression], maxima: Mapping[str, int]) -> str:
-    """A script that is satisfiable wherever all conditions can be one; empty if there is none."""
+def integer_script(
+    conditions: Iterable[Expression],
+    maxima: Mapping[str, int],
+    minima: Mapping[str, int] = MappingProxyType({}),
+) -> str:
+    """A script that is satisfiable wherever all conditions can be one; empty if there is none.
+
+    Variables lie between their minimum, zero if none is given, and their maximum.
+    """
     roots = list(conditions)
-    writer = _Writer(maxima)
+    writer = _Writer(maxima, minima)
     try:
-        for node in order(roots):
+        writer.measure(order(roots))
+        for node in order(roots, writer.is_zero):
             writer.write(node)
     except _NoForm:
         return ""
@@ -62,14 +72,16 @@ def integer_script(conditions: Iterable[Expression], maxima: Mapping[str, int]) 
 class _Writer:
     """Text for each node, with a bound on it and the number of low bits that are zero."""
 
-    def __init__(self, maxima: Mapping[str, int]) -> None:
-        self.maxima = maxima
+    def __init__(self, maxima: Mapping[str, int], minima: Mapping[str, int]) -> None:
+        self.maxima, self.minima = maxima, minima
         self.lines: list[str] = []
         self.products: list[Product] = []
+        self.quotients: dict[tuple[str, str], tuple[str, str]] = {}
         self.named: dict[str, str] = {}
         self.number: dict[int, str] = {}
         self.bits: dict[int, str] = {}
         self.most: dict[int, int] = {}
+        self.least: dict[int, int] = {}
         self.zeros: dict[int, int] = {}
         self.count = 0
 
@@ -88,15 +100,33 @@ class _Writer:
 
     def value(self, node: Expression) -> str:
         """A node as a number."""
+        if id(node) not in self.number and id(node) not in self.bits:
+            # Below what is zero, but part of a residue.
+            for each in order([node], self.is_zero):
+                self.write(each)
         if id(node) not in self.number:
             self.number[id(node)] = self.name(f"(ite {self.bits[id(node)]} 1 0)")
         return self.number[id(node)]
 
+    def measure(self, nodes: Iterable[Expression]) -> None:
+        """Bounds on each node, operands first."""
+        for node in nodes:
+            if node.opaque:
+                raise PtxError(f"a condition depends on memory through {node.operator}")
+            most = [self.most[id(operand)] for operand in node.operands]
+            self.most[id(node)] = min(bound(node, self.maxima, most), (1 << node.width) - 1)
+            self._bound_below(node)
+
+    def is_zero(self, node: Expression) -> bool:
+        """Whether bounds say that a node is zero, whatever lies below it."""
+        return node.width > 1 and not self.most[id(node)]
+
     def write(self, node: Expression) -> None:
-        if node.opaque:
-            raise PtxError(f"a condition depends on memory through {node.operator}")
-        most = [self.most[id(operand)] for operand in node.operands]
-        self.most[id(node)] = min(bound(node, self.maxima, most), (1 << node.width) - 1)
+        if id(node) in self.number or id(node) in self.bits:
+            return
+        if self.is_zero(node):
+            self.zeros[id(node)], self.number[id(node)] = node.width, "0"
+            return
         self.zeros[id(node)] = 0
         if node.width == 1 and (text := self._truth_of(node)):
             self.bits[id(node)] = text if node.operator == "constant" else self.name(text, "Bool")
@@ -105,6 +135,24 @@ class _Writer:
         # More of them than it has bits would be zeros of whatever is put above it.
         self.zeros[id(node)] = min(self.zeros[id(node)], node.width)
         self.number[id(node)] = text if text.isidentifier() or text.isdigit() else self.name(text)
+
+    def _bound_below(self, node: Expression) -> None:
+        """Of what a value surely exceeds, enough to divide by sizes that are not zero."""
+        least, operands = 0, node.operands
+        match node.operator:
+            case "variable":
+                least = self.minima.get(str(node.attribute), 0)
+            case "extract" if not node.attribute and self.most[id(operands[0])] < 1 << node.width:
+                least = self.least[id(operands[0])]
+            case "concat":
+                least = self.least[id(operands[0])]
+            case "bvudiv" if divisor := self.least[id(operands[1])]:
+                most = self.most[id(operands[0])] // divisor
+                self.most[id(node)] = min(self.most[id(node)], most)
+            case "bvurem" if self.least[id(operands[1])]:
+                most = self.most[id(operands[1])] - 1
+                self.most[id(node)] = min(self.most[id(node)], most)
+        self.least[id(node)] = least
 
     def _truth_of(self, node: Expression) -> str:
         operands = node.operands
@@ -141,7 +189,8 @@ class _Writer:
             case "variable":
                 called = str(node.attribute)
                 self.lines.append(f"(declare-const {called} Int)")
-                self.lines.append(f"(assert (<= 0 {called} {self.most[id(node)]}))")
+                least = self.least[id(node)]
+                self.lines.append(f"(assert (<= {least} {called} {self.most[id(node)]}))")
                 self.count += 1
                 return called
             case "concat":
@@ -194,7 +243,15 @@ class _Writer:
                 difference = self.name(f"(- {a} {b})")
                 return f"(ite (< {difference} 0) (+ {difference} {size}) {difference})"
             case "bvmul" if constant is None:
-                return self.wrapped(self._product(node, a, b), low * high, width)
+                product = self._product(a, b, low * high)
+                return self.wrapped(product.name, product.most, width)
+            case "bvudiv" | "bvurem" if constant is None:
+                quotient, product = self._quotient(a, b, low)
+                if self.least[id(right)]:
+                    return quotient if node.operator == "bvudiv" else f"(- {a} {product})"
+                if node.operator == "bvudiv":
+                    return f"(ite (= {b} 0) {size - 1} {quotient})"
+                return f"(ite (= {b} 0) {a} (- {a} {product}))"
             case "bvmul":
                 self.zeros[id(node)] = _trailing(int(constant or 0)) + self.zeros[id(left)]
                 return self.wrapped(f"(* {constant} {a})", low * int(constant or 0), width)
@@ -228,15 +285,27 @@ class _Writer:
                 return f"(- (+ {a} {constant}) {f'(* 2 {both})' if twice else both})"
         raise _NoForm
 
-    def _product(self, node: Expression, left: str, right: str) -> str:
-        """The name of a product of two values that vary."""
+    def _product(self, left: str, right: str, most: int) -> Product:
+        """A product of two values that vary."""
         for known in self.products:
             if set(known.factors) == {left, right}:
-                return known.name
-        product = Product(f"product{len(self.products)}", node, self.maxima, (left, right))
+                return known
+        product = Product(f"product{len(self.products)}", most, (left, right))
         self.products.append(product)
         self.lines.append(f"(declare-const {product.name} Int)")
-        return product.name
+        return product
+
+    def _quotient(self, left: str, right: str, most: int) -> tuple[str, str]:
+        """The names of a quotient, where the divisor is not zero, and of its product with it."""
+        if (left, right) not in self.quotients:
+            quotient = f"quotient{len(self.quotients)}"
+            self.lines.append(f"(declare-const {quotient} Int)")
+            self.lines.append(f"(assert (<= 0 {quotient} {most}))")
+            product = self._product(quotient, right, most).name
+            end = f"(< {left} (+ {product} {right}))"
+            self.lines.append(f"(assert (or (= {right} 0) (and (<= {product} {left}) {end})))")
+            self.quotients[left, right] = quotient, product
+        return self.quotients[left, right]
 
     def _apart(self, left: Expression, right: Expression) -> bool:
         """Whether two numbers have no bit in common, the one being below the other's lowest."""

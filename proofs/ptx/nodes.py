@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from tylo.layouts.errors import PtxError
 from tylo.proofs.ptx.folding import FOLD, as_signed
@@ -22,7 +22,7 @@ class Expression:
 
     `attribute` is the value of a constant, the name of a variable or function, or the low bit of
     an extraction. `opaque` says that the value depends on memory, `product` that a product of two
-    values that vary is part of it; `serial` is the order of making.
+    values that vary is part of it, or a quotient; `serial` is the order of making.
     """
 
     __slots__ = ("attribute", "opaque", "operands", "operator", "product", "serial", "width")
@@ -45,7 +45,9 @@ class Expression:
 
     @property
     def nonlinear(self) -> bool:
-        """Whether this is a product of two values that both vary."""
+        """Whether this is a product of two values that both vary, or a quotient."""
+        if self.operator in ("bvudiv", "bvurem"):
+            return self.operands[1].value is None
         return self.operator == "bvmul" and all(o.value is None for o in self.operands)
 
     @property
@@ -90,14 +92,16 @@ def bound(node: Expression, maxima: Mapping[str, int], most: list[int]) -> int:
             return most[0] + most[1]
         case "bvmul":
             return most[0] * most[1]
+        case "bvand" if right and most[0] < right & -right:
+            return 0
         case "bvand":
             return min(most)
         case "bvor" | "bvxor":
             return (1 << max(most).bit_length()) - 1
         case "bvudiv" if right:
             return most[0] // right
-        case "bvurem" if right:
-            return right - 1
+        case "bvurem":
+            return right - 1 if right else most[0]
         case "bvshl" if right is not None:
             return most[0] << min(right, node.width)
         case "bvlshr" if right is not None:
@@ -105,8 +109,10 @@ def bound(node: Expression, maxima: Mapping[str, int], most: list[int]) -> int:
     return 1 << node.width
 
 
-def order(roots: Iterable[Expression]) -> list[Expression]:
-    """Every node below the roots, operands first."""
+def order(
+    roots: Iterable[Expression], ends: Callable[[Expression], bool] = lambda node: False
+) -> list[Expression]:
+    """Every node below the roots, operands first, but for those below where it `ends`."""
     seen: set[int] = set()
     result: list[Expression] = []
     stack = [(root, False) for root in roots]
@@ -117,7 +123,8 @@ def order(roots: Iterable[Expression]) -> list[Expression]:
         elif id(node) not in seen:
             seen.add(id(node))
             stack.append((node, True))
-            stack.extend((operand, False) for operand in node.operands)
+            if not ends(node):
+                stack.extend((operand, False) for operand in node.operands)
     return result
 
 

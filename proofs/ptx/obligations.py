@@ -92,7 +92,7 @@ class Obligation:
         """
         if self.settled or not self.scene.effect.parameters:
             return ""
-        return integer_script([*self.assumed, self.violation], self.scene.maxima())
+        return integer_script([*self.assumed, self.violation], *self.scene.limits())
 
     @property
     def exact(self) -> bool:
@@ -115,7 +115,7 @@ class Obligation:
         """The script under further conditions."""
         stated = [*self.assumed, *conditions, self.violation]
         whole = self.exact and self.scene.effect.parameters
-        return (integer_script(stated, self.scene.maxima()) if whole else "") or script(stated)
+        return (integer_script(stated, *self.scene.limits()) if whole else "") or script(stated)
 
 
 def obligations(ptx_text: str, effect: Effect, architecture: str | None = None) -> list[Obligation]:

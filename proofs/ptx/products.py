@@ -5,10 +5,7 @@ Offsets into a matrix with a runtime stride are row * stride + column. That row 
 whoever knows that products are monotone. So a script may take each product as a variable of its
 own, together with the facts stated here. They hold of all numbers that are not negative.
 
->>> from tylo.proofs.ptx.bitvector import BitVectors
->>> d = BitVectors()
->>> node = d.multiply(d.variable("row", 64), d.variable("stride", 64), 64)
->>> for lemma in lemmas([Product("p", node, {"row": 9, "stride": 100}, ("row", "stride"))]):
+>>> for lemma in lemmas([Product("p", 900, ("row", "stride"))]):
 ...     print(lemma)
 (<= 0 p 900)
 (=> (= row 0) (= p 0))
@@ -22,23 +19,19 @@ own, together with the facts stated here. They hold of all numbers that are not 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-
-from tylo.proofs.ptx.nodes import Expression, ceiling
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 _VECTORS = (2, 4, 8)
 
 
+@dataclass(frozen=True, slots=True)
 class Product:
-    """A product as a variable `name`, and the texts of its factors."""
+    """A product as a variable `name` that is at most `most`, and the texts of its factors."""
 
-    def __init__(
-        self, name: str, node: Expression, maxima: Mapping[str, int], factors: tuple[str, str]
-    ) -> None:
-        self.name = name
-        self.factors = factors
-        left, right = node.operands
-        self.most = ceiling(left, maxima) * ceiling(right, maxima)
+    name: str
+    most: int
+    factors: tuple[str, str]
 
 
 def lemmas(products: Sequence[Product]) -> Iterator[str]:
@@ -62,7 +55,7 @@ def _matchings(first: Product, second: Product) -> list[list[tuple[str, str]]]:
     straight = list(zip(first.factors, second.factors, strict=True))
     crossed = list(zip(first.factors, reversed(second.factors), strict=True))
     both = [straight, crossed]
-    return [m for m in both if any(a == b for a, b in m)] or both
+    return [m for m in both if any(a == b for a, b in m)]
 
 
 def _monotone(less: Product, more: Product, matching: list[tuple[str, str]]) -> Iterator[str]:

@@ -53,11 +53,15 @@ def samples(effect: Effect) -> tuple[dict[str, int], ...]:
 
 
 def edges(effect: Effect, count: Integer) -> Iterator[dict[str, int]]:
-    """Launches like the samples, each with a size that is the least of those with its count.
+    """Launches like the samples, each with a size that is least: of all, or with its count.
 
-    Where rows take different numbers of steps, that shows there first.
+    Where rows take different numbers of steps, or there are none in a block, that shows there first.
     """
     for sizes in samples(effect):
+        for parameter in effect.parameters:
+            found = sizes | {parameter.name: parameter.minimum}
+            if all(holds(each, found) for each in effect.preconditions):
+                yield found
         steps = evaluate(count, sizes)
         for parameter in effect.parameters:
             if parameter.name not in names(count):

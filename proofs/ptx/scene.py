@@ -14,7 +14,7 @@ from tylo.layouts.terms import Integer
 from tylo.layouts.terms import name as named
 from tylo.proofs.effects import Buffer, Effect, Less, Store
 from tylo.proofs.ptx.bitvector import BitVectors, Expression, evaluate, order
-from tylo.proofs.ptx.contract import expression, extent, sample, sizes
+from tylo.proofs.ptx.contract import expression, extent, minima, sample, sizes
 from tylo.proofs.ptx.program import Entry, Variable
 from tylo.proofs.ptx.samples import samples
 
@@ -50,7 +50,7 @@ class Scene:
 
     def value(self, term: Integer) -> Expression:
         """A term of the contract in 64 bits."""
-        extent(sizes(self.effect), term)
+        extent(sizes(self.effect), term, minima(self.effect))
         variables = {
             **{"thread": self.thread, "block": self.block, "blocks": self.blocks},
             **{"step": self.step, "row": self.row, "column": self.column, **self.sizes},
@@ -78,13 +78,14 @@ class Scene:
         """Where the contract means by a buffer and an offset."""
         return self.domain.add(self.bases[buffer], self.value(term), 64)
 
-    def maxima(self) -> dict[str, int]:
-        """The largest value of each variable."""
+    def limits(self) -> tuple[dict[str, int], dict[str, int]]:
+        """The largest value of each variable, and the smallest of those that are not from zero."""
         counted = sizes(self.effect)
         # A size may be called what a variable is: those of sizes are named by their place alone.
         known = {name: counted[name] - 1 for name in _COUNTED}
-        named = {f"size{i}": p.maximum for i, p in enumerate(self.effect.parameters)}
-        return known | named | {"blocks": self.effect.maximum_blocks}
+        largest = {f"size{i}": p.maximum for i, p in enumerate(self.effect.parameters)}
+        smallest = {f"size{i}": p.minimum for i, p in enumerate(self.effect.parameters)}
+        return known | largest | {"blocks": self.effect.maximum_blocks}, smallest
 
     def repeats(self) -> list[Integer]:
         """The numbers of steps that stores have, each once, other than one."""

@@ -38,6 +38,13 @@ from tylo.proofs.effects import (
     computed,
 )
 from tylo.proofs.specifications import reduction, softmax_state
+from tylo.proofs.specifications.softmax_masks import (
+    MODES,
+    mask_end,
+    mask_parameters,
+    mask_row,
+    mask_rows,
+)
 from tylo.proofs.specifications.softmax_stores import (
     Parts,
     Stores,
@@ -80,9 +87,9 @@ class SoftmaxCase:
             )
         if self.form == "three_pass" and self.tile.parts > 1:
             raise GenerationError("three passes over several warps", hint="give a row one warp")
-        if not 0 <= self.mask <= 1:
+        if not 0 <= self.mask <= MODES:
             raise GenerationError(
-                f"a mask whose rows have {self.mask} modes", hint="one mode is proven, or no mask"
+                f"a mask whose rows have {self.mask} modes", hint=f"up to {MODES} are proven"
             )
         if self.ragged and self.tile.row_threads < 2 * self.tile.vector:
             raise GenerationError(
@@ -159,6 +166,8 @@ def effect(case: SoftmaxCase) -> Effect:
     if not case.ragged:
         preconditions += [Less(each % tile.vector, 1) for each in (columns, *strides)]
     preconditions.append(Less(rows, name("blocks") * tile.block_rows + 1))
+    if case.mask > 1:
+        preconditions.append(Less(rows, mask_rows(case.mask) + 1))
     parameters = tuple(_parameters(case))
     buffers = tuple(_buffers(case))
     called = [each.name for each in buffers] + [each.name for each in parameters]
@@ -214,7 +223,7 @@ def _buffers(case: SoftmaxCase) -> Iterator[Buffer]:
     if case.lse:
         yield Buffer("lse", "out", 32, None, 4, elements=rows, written=Matrix(rows, 1, 1))
     if case.mask:
-        yield Buffer("mask", "in", 8, None, 1, elements=_mask_end(case))
+        yield Buffer("mask", "in", 8, None, 1, elements=mask_end(case.mask))
 
 
 def _parameters(case: SoftmaxCase) -> Iterator[Parameter]:
@@ -225,22 +234,11 @@ def _parameters(case: SoftmaxCase) -> Iterator[Parameter]:
     yield Parameter("columns", 32, least, most)
     for each in _strides(case):
         yield Parameter(each, 64, 1, _STRIDE)
-    if case.mask:
-        yield Parameter("mask_column_stride", 64, 0, _STRIDE)
-        yield Parameter("mask_extent_0", 64, 1, ROWS)
-        yield Parameter("mask_stride_0", 64, 0, _STRIDE)
+    yield from mask_parameters(case.mask)
     if case.ragged:
         yield Parameter("x_phase", 32, 0, tile.vector - 1)
         if case.out_dtype:
             yield Parameter("out_phase", 32, 0, tile.vector - 1)
-
-
-def _mask_end(case: SoftmaxCase) -> Integer:
-    """One past the last flag of a mask, in bytes."""
-    end: Integer = 1
-    for extent, stride in (("columns", "mask_column_stride"), ("rows", "mask_stride_0")):
-        end = end + (name(extent) * name(stride) - name(stride))
-    return end
 
 
 def _own_row(case: SoftmaxCase) -> Iterator[Source]:
@@ -248,7 +246,7 @@ def _own_row(case: SoftmaxCase) -> Iterator[Source]:
     start = here * name("row_stride")
     yield Source("x", start * size, (start + columns) * size)
     if case.mask:
-        flags, apart = here * name("mask_stride_0"), name("mask_column_stride")
+        flags, apart = mask_row(case.mask, here), name("mask_column_stride")
         yield Source("mask", flags, flags + (columns * apart - apart) + 1)
 
 

@@ -122,3 +122,16 @@ def test_widths_are_checked() -> None:
     d = BitVectors()
     with pytest.raises(PtxError, match="bvsub of 32 and 64 bits"):
         d.subtract(d.constant(1, 32), d.constant(1, 64), 32)
+
+
+def test_a_difference_from_a_multiple_of_the_quotient_is_the_remainder() -> None:
+    d = BitVectors()
+    a, b, c = (d.variable(name, 16) for name in "abc")
+    quotient = d.divide(a, b, 16, False)
+    rest = d.subtract(a, d.multiply(b, quotient, 16), 16)
+    assert rest is d.remainder(a, b, 16, False)
+    for point in ({"a": 7, "b": 0}, {"a": 65535, "b": 1}, {"a": 65535, "b": 300}):
+        (value,) = evaluate([rest], point)
+        assert value == (point["a"] % point["b"] if point["b"] else point["a"])
+    for other in (d.multiply(c, quotient, 16), d.multiply(b, d.divide(c, b, 16, False), 16)):
+        assert d.subtract(a, other, 16).operator == "bvsub"

@@ -31,6 +31,8 @@ def grown(d: BitVectors, g: random.Random, depth: int, width: int) -> Expression
             lambda: d.subtract(one, two, width),
             lambda: d.multiply(one, d.constant(g.getrandbits(width), width), width),
             lambda: d.multiply(one, two, width),
+            lambda: d.divide(one, two, width, False),
+            lambda: d.remainder(one, two, width, False),
             lambda: d.shift_left(one, amount, width),
             lambda: d.shift_right(one, amount, width, False),
             lambda: d.bit_and(one, mask, width),
@@ -70,13 +72,14 @@ def test_integers_agree_with_bit_vectors(seed: int) -> None:
         assert at[0].value == 0
         fixed = [d.equal(d.variable(n, w), d.constant(point[n], w), w) for n, w in names.items()]
         maxima = {n: max(point[n], g.getrandbits(w)) for n, w in names.items()}
+        minima = {n: g.randrange(v + 1) for n, v in point.items()}
         if wrong.value is None and not wrong.product:
             right = d.equal(root, d.constant(value, width), width)
-            scripts += [integer_script([*fixed, c], maxima) for c in (wrong, right)]
+            scripts += [integer_script([*fixed, c], maxima, minima) for c in (wrong, right)]
             decided += 1
         elif wrong.value is None:
             right = d.equal(root, d.constant(value, width), width)
-            script = integer_script([*fixed, right], maxima)
+            script = integer_script([*fixed, right], maxima, minima)
             # What is said of products is true of them: the point is never excluded.
             assert not script or solve([script]) == ["fails"]
     asked = [script for script in scripts if script]
@@ -97,3 +100,30 @@ def test_known_zero_bits_end_with_the_value() -> None:
     together = d.equal(d.bit_or(above, low, 8), d.constant(17, 8), 8)
     script = integer_script([one, together], {})
     assert not script or solve([script]) == ["fails"]
+
+
+def test_what_is_zero_by_its_bounds_is_not_looked_into() -> None:
+    d = BitVectors()
+    a, b = d.variable("a", 64), d.variable("b", 64)
+    high = d.bit_and(d.bit_or(a, b, 64), d.constant(-(1 << 32), 64), 64)
+    some = d.bit_xor(d.equal(high, d.constant(0, 64), 64), d.constant(1, 1), 1)
+    assert solve([integer_script([some], {"a": 100, "b": 200})]) == ["holds"]
+    assert not integer_script([some], {"a": 100})
+
+
+def test_a_quotient_by_a_size_is_one_number() -> None:
+    d = BitVectors()
+    a, b, c = (d.variable(name, 32) for name in "abc")
+    one, two = d.divide(a, b, 32, False), d.divide(c, b, 32, False)
+    other = d.bit_xor(d.equal(one, two, 32), d.constant(1, 1), 1)
+    maxima, minima = dict.fromkeys("abc", 1 << 20), {"b": 1}
+    same = d.equal(a, c, 32)
+    assert solve([integer_script([same, other], maxima, minima)]) == ["holds"]
+    assert solve([integer_script([other], maxima, minima)]) == ["fails"]
+    rest, end = d.remainder(a, b, 32, False), d.less(d.remainder(a, b, 32, False), b, 32, False)
+    assert solve([integer_script([d.bit_xor(end, d.constant(1, 1), 1)], maxima, minima)]) == [
+        "holds"
+    ]
+    # Nothing is left of a number that is divided by zero; all of it is, as a remainder.
+    zero = {"a": 1 << 20, "b": 0}
+    assert solve([integer_script([d.less(rest, a, 32, False)], zero)]) == ["holds"]

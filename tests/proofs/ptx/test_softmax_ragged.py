@@ -12,7 +12,11 @@ from tylo.proofs.ptx.validate import Validation, validate
 from tylo.proofs.specifications.softmax import SoftmaxCase, effect
 from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
 
-_WARP, _WARPS = SoftmaxTile(4, 32, 1, 1), SoftmaxTile(4, 32, 1, 1, 4)
+_WARP, _WARPS, _LANES = (
+    SoftmaxTile(4, 32, 1, 1),
+    SoftmaxTile(4, 32, 1, 1, 4),
+    SoftmaxTile(4, 8, 1, 1, 4),
+)
 CASES: dict[str, tuple[SoftmaxTile, dict[str, Any]]] = {
     "ragged, a mask": (_WARP, {"ragged": True, "mask": 1}),
     "ragged, streamed": (SoftmaxTile(4, 32, 4, 1), {"ragged": True, "form": "stream"}),
@@ -20,8 +24,21 @@ CASES: dict[str, tuple[SoftmaxTile, dict[str, Any]]] = {
     "ragged, log-sum-exp alone": (_WARPS, {"ragged": True, "lse": True, "out_dtype": None}),
     "a mask, log-sum-exp alone": (_WARPS, {"mask": 1, "lse": True, "out_dtype": None}),
     "ragged BF16": (SoftmaxTile(8, 32, 1, 1), {"ragged": True, "dtype": "bf16"}),
+    "ragged, eight lanes a row, a mask": (_LANES, {"ragged": True, "mask": 1}),
+    "eight lanes a row, two modes": (_LANES, {"mask": 2}),
+    "ragged, eight lanes a row, two modes": (_LANES, {"ragged": True, "mask": 2}),
+    "ragged, two modes": (_WARP, {"ragged": True, "mask": 2}),
+    "two modes, log-sum-exp alone": (_WARPS, {"mask": 2, "lse": True, "out_dtype": None}),
+    "three modes, log-sum-exp alone": (_WARPS, {"mask": 3, "lse": True, "out_dtype": None}),
+    "two modes, streamed": (_WARPS, {"mask": 2, "form": "stream"}),
 }
-_QUICK = ("ragged, a mask", "ragged, log-sum-exp alone", "a mask, log-sum-exp alone")
+_QUICK = (
+    "ragged, a mask",
+    "ragged, log-sum-exp alone",
+    "a mask, log-sum-exp alone",
+    "eight lanes a row, two modes",
+    "three modes, log-sum-exp alone",
+)
 
 
 def judged(name: str, source: tuple[str, str] = ("", "")) -> Validation:
@@ -54,6 +71,18 @@ def test_they_hold_for_every_size(name: str) -> None:
             "a mask, log-sum-exp alone",
             "row < given.rows ? row : 0",
             "row < given.rows ? row ^ 1 : 0",
+        ),
+        # Another row's digit, a mode's stride for another's, a mode that is not divided away.
+        (
+            "two modes, log-sum-exp alone",
+            "rest /= given.mask_extent_0;",
+            "rest /= given.mask_extent_0; rest -= rest != 0;",
+        ),
+        ("two modes, log-sum-exp alone", "rest /= given.mask_extent_0;", ""),
+        (
+            "two modes, log-sum-exp alone",
+            "mask_at += (rest) * given.mask_stride_1",
+            "mask_at += (rest) * given.mask_stride_0",
         ),
     ],
 )

@@ -1,0 +1,69 @@
+"""The mask of a softmax kernel: where the flags of a row lie, as terms over its sizes.
+
+The number of a row is written in digits, one for each mode of the mask's rows, the innermost first;
+each has a stride of its own, which may be zero. What is left for the last mode is its digit: rows
+are no more than all modes together count.
+
+>>> from tylo.layouts.terms import name, show
+>>> show(mask_row(2, name("row")))
+'row % mask_extent_0 * mask_stride_0 + row / mask_extent_0 * mask_stride_1'
+>>> show(mask_rows(3))
+'mask_extent_0 * mask_extent_1 * mask_extent_2'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tylo.layouts.terms import Integer, name
+from tylo.proofs.effects import Parameter
+
+MODES = 3  # of a mask's rows, at most
+_STRIDE = 1 << 30
+# So that no product of them all leaves 64 bits.
+_EXTENT = {1: 1 << 28, 2: 1 << 28, 3: 1 << 20}
+
+
+def mask_row(modes: int, row: Integer) -> Integer:
+    """The offset of a row's flags, in bytes."""
+    rest, offset = row, None
+    for mode in range(modes):
+        last = mode == modes - 1
+        digit = rest if last else rest % _extent(mode)
+        rest = rest if last else rest // _extent(mode)
+        found = digit * name(f"mask_stride_{mode}")
+        offset = found if offset is None else offset + found
+    return 0 if offset is None else offset
+
+
+def mask_rows(modes: int) -> Integer:
+    """The rows that all modes together count."""
+    rows = _extent(modes - 1)
+    for mode in reversed(range(modes - 1)):
+        rows = _extent(mode) * rows
+    return rows
+
+
+def mask_end(modes: int) -> Integer:
+    """One past the last flag, in bytes; of a single mode the rows are counted, not the extent."""
+    end: Integer = 1
+    extents = [name("rows")] if modes == 1 else [_extent(mode) for mode in range(modes)]
+    strides = [f"mask_stride_{mode}" for mode in range(modes)]
+    for extent, stride in zip(
+        [name("columns"), *extents], ["mask_column_stride", *strides], strict=True
+    ):
+        end = end + (extent * name(stride) - name(stride))
+    return end
+
+
+def mask_parameters(modes: int) -> Iterator[Parameter]:
+    """Strides of columns and modes, and how many each mode counts; none without a mask."""
+    if modes:
+        yield Parameter("mask_column_stride", 64, 0, _STRIDE)
+    for mode in range(modes):
+        yield Parameter(f"mask_extent_{mode}", 64, 1, _EXTENT[modes])
+        yield Parameter(f"mask_stride_{mode}", 64, 0, _STRIDE)
+
+
+def _extent(mode: int) -> Integer:
+    return name(f"mask_extent_{mode}")
