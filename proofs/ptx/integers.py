@@ -5,9 +5,10 @@ wrap-around where bounds on the operands do not rule it out. That is an equivale
 abstraction, with one exception: a product of two values that vary becomes an integer of its own, of
 which `products.lemmas` says what holds of every product. A quotient by a value that varies is an
 integer q too, whose product with the divisor reaches up to the dividend: q * b <= a < q * b + b. So
-a script that cannot be satisfied shows that the condition cannot be. Sizes, strides and the rows between them are decided at once in this
-form, for which bit-blasting adders takes seconds. What has no such form, an exclusive or of two
-values that vary for one, gives no script, and is left to bit-vectors.
+a script that cannot be satisfied shows that the condition cannot be. Sizes, strides and the rows
+between them are decided at once in this form, for which bit-blasting adders takes seconds. What has
+no such form, an exclusive or of two values that vary for one, gives no script, and is left to
+bit-vectors.
 
 >>> from tylo.proofs.ptx.bitvector import BitVectors
 >>> d = BitVectors()

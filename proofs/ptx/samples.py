@@ -55,7 +55,7 @@ def samples(effect: Effect) -> tuple[dict[str, int], ...]:
 def edges(effect: Effect, count: Integer) -> Iterator[dict[str, int]]:
     """Launches like the samples, each with a size that is least: of all, or with its count.
 
-    Where rows take different numbers of steps, or there are none in a block, that shows there first.
+    Where rows take different numbers of steps, or a block lacks some, that shows there first.
     """
     for sizes in samples(effect):
         for parameter in effect.parameters:

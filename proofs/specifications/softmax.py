@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tylo.layouts.errors import GenerationError
-from tylo.layouts.terms import Integer, name
+from tylo.layouts.terms import name
 from tylo.proofs.claims import Claim, Conjunct
 from tylo.proofs.effects import (
     Buffer,

@@ -95,7 +95,7 @@ def test_what_is_not_covered_is_named() -> None:
         ({"warps": 3}, "powers of two"),
         ({"lanes": 8, "warps": 2}, "whole warps"),
         ({"lse": "yes"}, "whole number"),
-        ({"mask": 2}, "one mode is proven"),
+        ({"mask": 4}, "up to 3 are proven"),
         ({"ragged": 1, "lanes": 4, "warps": 1}, "single columns of ragged rows"),
         ({"out_dtype": "none"}, "without a result"),
         ({"form": "three_pass"}, "one warp"),

@@ -17,6 +17,7 @@ _WARP, _WARPS, _LANES = (
     SoftmaxTile(4, 32, 1, 1, 4),
     SoftmaxTile(4, 8, 1, 1, 4),
 )
+_MODES = "two modes, log-sum-exp alone"
 CASES: dict[str, tuple[SoftmaxTile, dict[str, Any]]] = {
     "ragged, a mask": (_WARP, {"ragged": True, "mask": 1}),
     "ragged, streamed": (SoftmaxTile(4, 32, 4, 1), {"ragged": True, "form": "stream"}),
@@ -28,10 +29,12 @@ CASES: dict[str, tuple[SoftmaxTile, dict[str, Any]]] = {
     "eight lanes a row, two modes": (_LANES, {"mask": 2}),
     "ragged, eight lanes a row, two modes": (_LANES, {"ragged": True, "mask": 2}),
     "ragged, two modes": (_WARP, {"ragged": True, "mask": 2}),
-    "two modes, log-sum-exp alone": (_WARPS, {"mask": 2, "lse": True, "out_dtype": None}),
+    _MODES: (_WARPS, {"mask": 2, "lse": True, "out_dtype": None}),
     "three modes, log-sum-exp alone": (_WARPS, {"mask": 3, "lse": True, "out_dtype": None}),
     "two modes, streamed": (_WARPS, {"mask": 2, "form": "stream"}),
 }
+# A minute and more where others are busy.
+_LONG = {"ragged, eight lanes a row, two modes": (pytest.mark.nightly,)}
 _QUICK = (
     "ragged, a mask",
     "ragged, log-sum-exp alone",
@@ -55,7 +58,11 @@ def judged(name: str, source: tuple[str, str] = ("", "")) -> Validation:
 
 
 @pytest.mark.parametrize(
-    "name", [n if n in _QUICK else pytest.param(n, marks=pytest.mark.slow) for n in CASES]
+    "name",
+    [
+        n if n in _QUICK else pytest.param(n, marks=[pytest.mark.slow, *_LONG.get(n, ())])
+        for n in CASES
+    ],
 )
 def test_they_hold_for_every_size(name: str) -> None:
     validation = judged(name)
@@ -72,17 +79,19 @@ def test_they_hold_for_every_size(name: str) -> None:
             "row < given.rows ? row : 0",
             "row < given.rows ? row ^ 1 : 0",
         ),
-        # Another row's digit, a mode's stride for another's, a mode that is not divided away.
-        (
-            "two modes, log-sum-exp alone",
+        (_MODES, "rest % given.mask_extent_0", "(rest + 1) % given.mask_extent_0"),
+        pytest.param(_MODES, "rest /= given.mask_extent_0;", "", marks=pytest.mark.nightly),
+        pytest.param(
+            _MODES,
             "rest /= given.mask_extent_0;",
             "rest /= given.mask_extent_0; rest -= rest != 0;",
+            marks=pytest.mark.nightly,
         ),
-        ("two modes, log-sum-exp alone", "rest /= given.mask_extent_0;", ""),
-        (
-            "two modes, log-sum-exp alone",
-            "mask_at += (rest) * given.mask_stride_1",
-            "mask_at += (rest) * given.mask_stride_0",
+        pytest.param(
+            _MODES,
+            "(rest) * given.mask_stride_1",
+            "(rest) * given.mask_stride_0",
+            marks=pytest.mark.nightly,
         ),
     ],
 )
