@@ -244,8 +244,8 @@ class _Writer:
                 difference = self.name(f"(- {a} {b})")
                 return f"(ite (< {difference} 0) (+ {difference} {size}) {difference})"
             case "bvmul" if constant is None:
-                product = self._product(a, b, low * high)
-                return self.wrapped(product.name, product.most, width)
+                found = self._product(a, b, low * high)
+                return self.wrapped(found.name, found.most, width)
             case "bvudiv" | "bvurem" if constant is None:
                 quotient, product = self._quotient(a, b, low)
                 if self.least[id(right)]:
