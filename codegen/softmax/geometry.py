@@ -2,7 +2,7 @@
 
 What decides the speed is how many bytes of a multiprocessor's rows are on their way at a time, and
 that is bounded by its registers: a thread keeps its whole share of a row. So narrow rows take two
-vectors a thread and as many threads as that takes; wide ones 512 threads with up to 20 vectors of
+vectors a thread and as many threads as that takes; wide ones 512 threads with up to 25 vectors of
 float32, or up to 1024 threads that keep 16-bit elements packed; and wider ones as few blocks of a
 cluster as hold them. The bounds below are those that measured fastest on an H200
 (`docs/benchmarks.md`).
@@ -33,7 +33,6 @@ _CLUSTERS_FROM = (9, 0)
 # (Hopper and Blackwell Tuning Guides, "Thread Block Clusters").
 _CLUSTER, _LARGE_CLUSTER = 8, 16
 _LARGE = frozenset({(9, 0), (10, 0), (10, 3)})
-_REGISTERS = 65536  # of a multiprocessor
 _STREAMED = 4  # vectors a thread and step
 _STREAM_THREADS = (32, 256)  # along a row, at least and at most
 _STREAM_SHARE = 16  # vectors a thread, from which on a row gets more threads
@@ -67,10 +66,12 @@ def held_shape(request: SoftmaxRequest, vector: int, vectors: int) -> Shape | No
     words = max(1, vector * size // 4)
     # Narrower vectors count as the words that they take.
     whole = -(-vectors * words * 4 // _VECTOR_BYTES)
+    masked = request.mask is not None
     if size == 4:
-        spread = _spread_words(whole)
+        spread = _spread_words(whole, masked=masked)
     else:
-        spread = _spread_halves(whole, exact=request.columns % vector == 0)
+        exact = request.columns % vector == 0
+        spread = _spread_halves(whole, exact=exact, masked=masked)
     if spread.cluster > (_LARGE_CLUSTER if request.capability in _LARGE else _CLUSTER):
         return None
     if spread.cluster > 1 and request.capability < _CLUSTERS_FROM:
@@ -106,17 +107,17 @@ def _narrow(vectors: int) -> int:
     return 2 if vectors == 2 else power_above(-(-vectors // 2))
 
 
-def _spread_words(vectors: int) -> _Spread:
+def _spread_words(vectors: int, *, masked: bool) -> _Spread:
     """Vectors of four 32-bit elements."""
     if vectors <= 1024:
         return _Spread(_narrow(vectors))
     if 1792 < vectors <= 2048:
         # Two vectors a thread leave room for two blocks of 1024 threads.
         return _Spread(1024)
-    return _Spread(512, power_above(-(-vectors // (512 * 20))))
+    return _Spread(512, power_above(-(-vectors // (512 * _most(masked)))))
 
 
-def _spread_halves(vectors: int, *, exact: bool) -> _Spread:
+def _spread_halves(vectors: int, *, exact: bool, masked: bool) -> _Spread:
     """Vectors of eight 16-bit elements; rows that are not whole vectors need more registers."""
     if vectors <= 64 or (exact and vectors <= 512):
         return _Spread(_narrow(vectors))
@@ -126,11 +127,17 @@ def _spread_halves(vectors: int, *, exact: bool) -> _Spread:
         return _Spread(512 if vectors > 1792 else 256)
     if vectors <= 4096:
         return _Spread(512, held=False, resident=2)
+    most = _most(masked)
+    if vectors <= 256 * most:
+        return _Spread(256, held=False, resident=2)
     cluster = power_above(-(-vectors // (1024 * (10 if exact else 8))))
     each = -(-vectors // (1024 * cluster))
-    if each >= 8 or cluster == 1:
+    if not masked and (each >= 8 or cluster == 1):
         return _Spread(1024, cluster, held=False)
-    # A block of 1024 threads fills a multiprocessor: with fewer bytes each, smaller ones do better.
-    smaller = power_above(-(-vectors // (256 * 16)))
-    each = -(-vectors // (256 * smaller))
-    return _Spread(256, smaller, held=False, resident=_REGISTERS // (256 * (28 + 4 * each)))
+    # A block of 1024 threads fills a multiprocessor: fewer and fuller ones do better.
+    return _Spread(512, power_above(-(-vectors // (512 * most))), held=False)
+
+
+def _most(masked: bool) -> int:
+    """Vectors of 16 bytes that a thread's registers hold, beside what a mask's offsets take."""
+    return 16 if masked else 25
