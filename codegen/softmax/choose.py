@@ -20,6 +20,8 @@ at both ends, 512 threads a row, read once into registers
 from __future__ import annotations
 
 from tylo.codegen.launch.choice import Choice
+from tylo.codegen.softmax.across import AcrossKernel
+from tylo.codegen.softmax.across_tiles import across_tile
 from tylo.codegen.softmax.few import FewKernel
 from tylo.codegen.softmax.flat import FlatKernel
 from tylo.codegen.softmax.geometry import held_shape, streamed_shape, streams_alone
@@ -33,6 +35,7 @@ _VECTOR_BYTES = 16
 _NARROW = 16  # vectors: narrower rows that are not aligned are read element by element
 _NARROW_BYTES = {4: 256, 2: 512}  # from here on rows are read one by one, by element size
 _INDEX = 1 << 31
+_THREADS = 512  # that fit on a multiprocessor with 128 registers each
 
 
 def choose(request: SoftmaxRequest) -> Choice:
@@ -45,6 +48,8 @@ def choose(request: SoftmaxRequest) -> Choice:
         raise GenerationError(
             f"compute capability {major}.{minor}", hint="softmax kernels need 8.0 or newer"
         )
+    if request.across is not None:
+        return _across(request)
     narrow = _narrow(request)
     if narrow is not None:
         return narrow
@@ -66,6 +71,41 @@ def choose(request: SoftmaxRequest) -> Choice:
         resident=held.resident,
     )
     return chosen(kernel, request, _reason(request, kernel, vectors, ragged))
+
+
+def _across(request: SoftmaxRequest) -> Choice:
+    """The kernel of rows that run across memory."""
+    if request.columns >= _INDEX:
+        raise GenerationError(
+            f"{request.columns} columns across memory", hint="make the axis the innermost one"
+        )
+    tile, held = across_tile(request)
+    # A thread may have 128 registers at most.
+    resident = max(1, _THREADS // tile.threads)
+    kernel = AcrossKernel(
+        tile,
+        request.dtype,
+        request.out_dtype,
+        held=held,
+        mask_modes=None if request.mask is None else len(request.mask.rows),
+        lse=request.lse,
+        wide=request.rows >= _INDEX,
+        resident=resident,
+    )
+    times = "read once into registers" if held else "statistics first, then read again"
+    if request.out_dtype is None:
+        times = "read once"
+    return Choice(
+        kernel=kernel,
+        architecture=architecture(request.capability),
+        grid=(-(-request.rows // tile.block_rows), 1, 1),
+        block=(tile.threads, 1, 1),
+        parameters=kernel.parameters,
+        reason=(
+            f"rows of {request.columns} {request.dtype} run across memory: {tile.block_rows} of "
+            f"them a block, {tile.vector} a thread and {tile.step} columns at a time, {times}"
+        ),
+    )
 
 
 def _narrow(request: SoftmaxRequest) -> Choice | None:

@@ -85,7 +85,7 @@ def _flags_one_by_one(kernel: SoftmaxKernel) -> Iterator[str]:
                 f"load_flag(flags + (first{_before(kernel)} + {offset} + {value}u) * "
                 f"given.mask_column_stride, {offset} < left)"
             )
-            yield _masked(kernel, repeat, value, f"!{flag}")
+            yield masked_text(kernel.dtype, kernel.tile.vector, repeat, value, f"!{flag}")
 
 
 def _flags_by_vector(kernel: SoftmaxKernel) -> Iterator[str]:
@@ -100,13 +100,15 @@ def _flags_by_vector(kernel: SoftmaxKernel) -> Iterator[str]:
         )
         for value in range(vector):
             byte = 0xFF << value % 4 * 8
-            yield _masked(kernel, repeat, value, f"(kept_{value // 4} & {byte:#x}u) == 0")
+            dropped = f"(kept_{value // 4} & {byte:#x}u) == 0"
+            yield masked_text(kernel.dtype, vector, repeat, value, dropped)
 
 
-def _masked(kernel: SoftmaxKernel, repeat: int, value: int, dropped: str) -> str:
-    word, half = place(kernel.dtype, kernel.tile.vector, repeat, value)
-    if BYTES[kernel.dtype] == 4:
+def masked_text(dtype: str, vector: int, repeat: int, value: int, dropped: str) -> str:
+    """The statement that makes element `value` of vector number `repeat` -inf where `dropped`."""
+    word, half = place(dtype, vector, repeat, value)
+    if BYTES[dtype] == 4:
         return f"if ({dropped}) words[{word}] = masked_word;"
     kept, infinity = ((0xFFFF0000, 0xFFFF), (0xFFFF, 0xFFFF0000))[half]
-    masked = ELEMENTS[kernel.dtype].masked & infinity
+    masked = ELEMENTS[dtype].masked & infinity
     return f"if ({dropped}) words[{word}] = (words[{word}] & {kept:#010x}u) | {masked:#010x}u;"

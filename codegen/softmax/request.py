@@ -11,6 +11,14 @@ The data are `rows` rows of `columns` elements, the elements of a row side by si
     log-sum-exp of row r  : lse + r                          (float)
     mask of (r, c)        : mask + row(r) + c * mask.column_stride   (bytes, 0 or 1)
 
+Rows may also run across memory, `inner` of them side by side, as those of a softmax along an axis
+that is not the innermost do (`Across`). Then the columns have a stride, and only every `inner`-th
+row is `row_stride` from the one before:
+
+    element (r, c) of x   : x + r // inner * row_stride + r % inner + c * column_stride
+
+and out likewise.
+
 A mask that is broadcast over some outer dimensions has no single row stride. Its rows are given as
 modes, (extent, stride) from the outermost to the innermost, whose extents multiply to `rows`; a row
 that all rows share is ((rows, 0),). A mask per query and key, shared by all heads of a batch:
@@ -19,8 +27,9 @@ that all rows share is ((rows, 0),). A mask per query and key, shared by all hea
 2560
 
 The arguments a kernel may name in `Choice.parameters`: pointers `x`, `out`, `lse`, `mask`;
-integers `rows`, `columns`, `row_stride`, `out_row_stride`, `mask_column_stride`, and for mask mode
-i, counted from the innermost, `mask_extent_i` and `mask_stride_i`.
+integers `rows`, `columns`, `row_stride`, `out_row_stride`, `inner`, `column_stride`,
+`out_column_stride`, `mask_column_stride`, and for mask mode i, counted from the innermost,
+`mask_extent_i` and `mask_stride_i`.
 """
 
 from __future__ import annotations
@@ -55,6 +64,15 @@ class MaskGeometry:
 
 
 @dataclass(frozen=True)
+class Across:
+    """Rows that run across memory: how many lie side by side, and the strides of their columns."""
+
+    inner: int
+    column_stride: int
+    out_column_stride: int
+
+
+@dataclass(frozen=True)
 class SoftmaxRequest:
     """Everything that the choice may depend on. Strides in elements, alignments in bytes.
 
@@ -62,7 +80,8 @@ class SoftmaxRequest:
     divides the address of every row of x; `out_alignment` likewise, and `start_alignment` the one
     that divides the addresses of x and of out themselves. `out_dtype` is None when only
     the log-sum-exp is wanted. `capability` is the device's compute capability and
-    `multiprocessors` how many it has.
+    `multiprocessors` how many it has. Where rows run `across` memory, alignments are those of every
+    `inner`-th row and of all its columns.
     """
 
     rows: int
@@ -78,6 +97,7 @@ class SoftmaxRequest:
     capability: tuple[int, int] = (9, 0)
     multiprocessors: int = 132
     start_alignment: int = 1
+    across: Across | None = None
 
     @property
     def wide(self) -> bool:
@@ -89,12 +109,26 @@ class SoftmaxRequest:
         >>> SoftmaxRequest(2**15, 2**14, "bf16", "bf16", 2**14, 2**14, 16, 16).wide
         False
         """
-        spans = [self._span(self.dtype, self.row_stride), self.rows, self.columns]
+        spans = [self.span * BYTES[self.dtype], self.rows, self.columns]
         if self.out_dtype is not None:
-            spans.append(self._span(self.out_dtype, self.out_row_stride))
+            spans.append(self.out_span * BYTES[self.out_dtype])
         if self.mask is not None:
             spans.append(self.mask.bytes + (self.columns - 1) * self.mask.column_stride)
         return max(spans) >= WIDE_BYTES
 
-    def _span(self, dtype: str, stride: int) -> int:
-        return ((self.rows - 1) * stride + self.columns) * BYTES[dtype]
+    @property
+    def span(self) -> int:
+        """Elements of x from the first to the last, gaps included."""
+        return self._span(self.row_stride, self.across and self.across.column_stride)
+
+    @property
+    def out_span(self) -> int:
+        """The same of the output."""
+        return self._span(self.out_row_stride, self.across and self.across.out_column_stride)
+
+    def _span(self, stride: int, column_stride: int | None) -> int:
+        if self.across is None or column_stride is None:
+            return (self.rows - 1) * stride + self.columns
+        inner = self.across.inner
+        outer = self.rows // inner - 1
+        return outer * stride + (self.columns - 1) * column_stride + inner

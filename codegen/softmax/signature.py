@@ -42,15 +42,22 @@ def parameters(
     mask_modes: int | None,
     strides: bool = True,
     wide: bool = False,
+    across: bool = False,
 ) -> tuple[Parameter, ...]:
-    """The parameters of a kernel with those results, in order; without `strides` rows touch."""
+    """The parameters of a kernel with those results, in order; without `strides` rows touch.
+
+    `across` is for rows that run across memory: `inner` of them lie side by side.
+    """
     found = [("x", "pointer")]
     found += [("out", "pointer")] if out else []
     found += [("lse", "pointer")] if lse else []
     found += [("mask", "pointer")] if mask_modes is not None else []
     found += [("rows", "u64"), ("columns", "u64" if wide else "u32")]
+    found += [("inner", "u64")] if across else []
     found += [("row_stride", "u64")] if strides else []
+    found += [("column_stride", "u64")] if across else []
     found += [("out_row_stride", "u64")] if out and strides else []
+    found += [("out_column_stride", "u64")] if out and across else []
     if mask_modes is not None:
         found += [("mask_column_stride", "u64")]
         for mode in range(mask_modes):

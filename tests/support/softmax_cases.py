@@ -19,7 +19,7 @@ from tylo.codegen.nvrtc import require_full_speed
 from tylo.codegen.softmax import MaskGeometry, SoftmaxRequest, choose, oracle
 from tylo.codegen.softmax.choose import chosen
 from tylo.codegen.softmax.kernel import SoftmaxKernel
-from tylo.codegen.softmax.request import BYTES
+from tylo.codegen.softmax.request import BYTES, Across
 from tylo.proofs.ptx.machine.launch import launch
 from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
 
@@ -30,7 +30,10 @@ _AROUND = 16
 
 @dataclass(frozen=True)
 class Case:
-    """Rows, columns and types; `pad` elements between rows, `start` before the first of x."""
+    """Rows, columns and types; `pad` elements between rows, `start` before the first of x.
+
+    With `inner`, rows run across memory, so many side by side, and `pad` lies between columns.
+    """
 
     rows: int
     columns: int
@@ -43,6 +46,20 @@ class Case:
     lse: bool = False
     mask: str = ""
     seed: int | None = None
+    inner: int = 0
+
+    def strides(self, *, out: bool = False) -> tuple[int, int, int]:
+        """Elements from the rows of one run to those of the next, from row to row, and columns."""
+        pad = self.out_pad if out else self.pad
+        if not self.inner:
+            return self.columns + pad, 0, 1
+        return self.columns * (self.inner + pad) + pad, 1, self.inner + pad
+
+    @property
+    def runs(self) -> tuple[int, int, int]:
+        """Runs of rows, rows of a run, columns."""
+        inner = self.inner or 1
+        return self.rows // inner, inner, self.columns
 
 
 CHOSEN = [
@@ -75,6 +92,20 @@ MASKED = [
     Case(6, 40, "f32", "f32", pad=1, mask="rows"),
     Case(6, 264, "f16", "f16", mask="whole", lse=True),
     Case(6, 521, "f16", "f32", mask="whole", lse=True),
+]
+ACROSS = [
+    Case(128, 5, inner=64, lse=True),
+    Case(66, 40, "bf16", "bf16", inner=33, lse=True, seed=1),
+    Case(48, 300, "f16", "f16", inner=24, lse=True),
+    Case(6, 7, "f32", "bf16", pad=1, out_pad=2, inner=2, lse=True),
+    Case(72, 9, "bf16", "f32", pad=8, out_pad=4, inner=24, lse=True, seed=3),
+    Case(7, 33, inner=1, pad=2, start=1, out_start=3, lse=True),
+    Case(200, 3, "bf16", None, inner=8, lse=True),
+    Case(20, 64, "f16", "f16", inner=20, mask="whole", lse=True),
+    Case(12, 10, "f32", "f32", inner=4, mask="heads", lse=True),
+    Case(8, 2100, "f32", "f32", inner=8, lse=True, seed=2),
+    Case(10, 700, "bf16", "bf16", inner=5, mask="columns", lse=True),
+    Case(6, 9001, "f32", None, inner=6, lse=True),
 ]
 SHAPES = {
     "warps along a row": SoftmaxKernel(SoftmaxTile(4, 32, 2, 2, 2), "f32", "f32", lse=True),
@@ -133,24 +164,29 @@ def scores(case: Case) -> Any:
 def request(case: Case, capability: tuple[int, int] = (8, 0)) -> SoftmaxRequest:
     """What the chooser is asked."""
     out = case.out_dtype or "f32"
+    strides, out_strides = case.strides(), case.strides(out=True)
     pitches = [
-        (case.start * BYTES[case.dtype], (case.columns + case.pad) * BYTES[case.dtype]),
-        (case.out_start * BYTES[out], (case.columns + case.out_pad) * BYTES[out]),
+        (start * size, ((run if case.runs[0] > 1 else 0) | (case.inner and column)) * size)
+        for start, (run, _, column), size in (
+            (case.start, strides, BYTES[case.dtype]),
+            (case.out_start, out_strides, BYTES[out]),
+        )
     ]
-    every = [_alignment(start | (pitch if case.rows > 1 else 0)) for start, pitch in pitches]
+    every = [_alignment(start | pitch) for start, pitch in pitches]
     return SoftmaxRequest(
         rows=case.rows,
         columns=case.columns,
         dtype=case.dtype,
         out_dtype=case.out_dtype,
-        row_stride=case.columns + case.pad,
-        out_row_stride=case.columns + case.out_pad,
+        row_stride=strides[0],
+        out_row_stride=out_strides[0],
         alignment=every[0],
         out_alignment=every[1],
         mask=_geometry(case),
         lse=case.lse,
         capability=capability,
         start_alignment=min(_alignment(start) for start, _ in pitches),
+        across=Across(case.inner, strides[2], out_strides[2]) if case.inner else None,
     )
 
 
@@ -179,15 +215,13 @@ def run(case: Case, choice: Choice | None = None, execute: Execute = on_machine)
     """Run a kernel; raises what the machine finds wrong with it."""
     choice = choice or choose(request(case))
     x, keep = scores(case), _keep(case)
-    held = np.zeros(case.start + case.rows * (case.columns + case.pad) + _AROUND, WORDS[case.dtype])
-    given = _rows(held, case.start, case.columns + case.pad, x.shape)
-    given[...] = oracle.narrowed(x, case.dtype)
+    strides, out_strides = case.strides(), case.strides(out=True)
+    held = np.zeros(case.start + case.runs[0] * strides[0] + _AROUND, WORDS[case.dtype])
+    given = _rows(held, case.start, strides, case.runs)
+    given[...] = oracle.narrowed(x, case.dtype).reshape(case.runs)
     out_dtype = case.out_dtype or "f32"
-    out = np.full(
-        case.out_start + case.rows * (case.columns + case.out_pad) + _AROUND,
-        POISON[out_dtype],
-        WORDS[out_dtype],
-    )
+    whole = case.out_start + case.runs[0] * out_strides[0] + _AROUND
+    out = np.full(whole, POISON[out_dtype], WORDS[out_dtype])
     lse = np.full(case.rows + 1, -1, np.int32).view(np.float32)
     values = {
         "x": (held, case.start),
@@ -195,14 +229,19 @@ def run(case: Case, choice: Choice | None = None, execute: Execute = on_machine)
         "lse": (lse, 0),
         "rows": case.rows,
         "columns": case.columns,
-        "row_stride": case.columns + case.pad,
-        "out_row_stride": case.columns + case.out_pad,
+        "row_stride": strides[0],
+        "out_row_stride": out_strides[0],
+        "inner": case.inner,
+        "column_stride": strides[2],
+        "out_column_stride": out_strides[2],
         **_mask_arguments(case, keep),
     }
     execute(choice, values, case.seed)
-    wanted, wanted_lse = oracle.softmax(oracle.widened(given.copy(), case.dtype), keep)
-    written = _rows(out, case.out_start, case.columns + case.out_pad, x.shape)
-    found = oracle.widened(written.copy(), out_dtype)
+    wanted, wanted_lse = oracle.softmax(
+        oracle.widened(given.copy(), case.dtype).reshape(x.shape), keep
+    )
+    written = _rows(out, case.out_start, out_strides, case.runs)
+    found = oracle.widened(written.copy(), out_dtype).reshape(x.shape)
     written[...] = POISON[out_dtype]
     assert np.isnan(lse[-1])
     return Result(choice, found, wanted, lse[:-1], wanted_lse, out)
@@ -276,9 +315,11 @@ def _mask_arguments(case: Case, keep: Any) -> dict[str, Any]:
     return found
 
 
-def _rows(array: Any, start: int, pitch: int, shape: tuple[int, int]) -> Any:
+def _rows(array: Any, start: int, strides: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+    """The rows by run, place in the run, and column, whatever lies between them."""
     size = array.itemsize
-    return np.lib.stride_tricks.as_strided(array[start:], shape, (pitch * size, size))
+    apart = tuple(each * size for each in strides)
+    return np.lib.stride_tricks.as_strided(array[start:], shape, apart)
 
 
 def _alignment(number: int) -> int:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from softmax_cases import CHOSEN, MASKED, SHAPES, Case, request, require_right, shape_case
+from softmax_cases import ACROSS, CHOSEN, MASKED, SHAPES, Case, request, require_right, shape_case
 from tylo.codegen.softmax.choose import choose
 from tylo.codegen.softmax.elements import ELEMENTS
 
@@ -25,6 +25,13 @@ def test_what_is_chosen(case: Case) -> None:
     "case", MASKED, ids=lambda case: f"{case.columns}-{case.dtype}-{case.mask}"
 )
 def test_masks(case: Case) -> None:
+    require_right(case)
+
+
+@pytest.mark.parametrize(
+    "case", ACROSS, ids=lambda case: f"{case.inner}x{case.columns}-{case.dtype}"
+)
+def test_rows_that_run_across_memory(case: Case) -> None:
     require_right(case)
 
 
