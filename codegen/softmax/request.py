@@ -117,18 +117,24 @@ class SoftmaxRequest:
         return max(spans) >= WIDE_BYTES
 
     @property
+    def in_place(self) -> bool:
+        """Whether an output that starts where x does is x, element for element."""
+        strides = self.row_stride == self.out_row_stride
+        if self.across is not None:
+            strides = strides and self.across.column_stride == self.across.out_column_stride
+        return strides and self.dtype == self.out_dtype
+
+    @property
     def span(self) -> int:
         """Elements of x from the first to the last, gaps included."""
-        return self._span(self.row_stride, self.across and self.across.column_stride)
+        return self._span(self.row_stride, self.across.column_stride if self.across else 1)
 
     @property
     def out_span(self) -> int:
         """The same of the output."""
-        return self._span(self.out_row_stride, self.across and self.across.out_column_stride)
+        return self._span(self.out_row_stride, self.across.out_column_stride if self.across else 1)
 
-    def _span(self, stride: int, column_stride: int | None) -> int:
-        if self.across is None or column_stride is None:
-            return (self.rows - 1) * stride + self.columns
-        inner = self.across.inner
-        outer = self.rows // inner - 1
-        return outer * stride + (self.columns - 1) * column_stride + inner
+    def _span(self, stride: int, column_stride: int) -> int:
+        inner = self.across.inner if self.across else 1
+        runs = self.rows // inner
+        return (runs - 1) * stride + (self.columns - 1) * column_stride + inner

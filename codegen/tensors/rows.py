@@ -34,7 +34,7 @@ Modes = tuple[tuple[int, int], ...]
 
 
 def row_order(shape: Sequence[int], strides: Sequence[int], axis: int) -> tuple[int, ...]:
-    """All dimensions but `axis`, the widest stride first, equal ones as they stand."""
+    """All dimensions but `axis` (all for -1): the widest stride first, equal ones as they stand."""
     outer = [each for each in range(len(shape)) if each != axis]
     # The stride of a dimension of extent 1 is never used: it stays beside the next one that counts.
     ranks: dict[int, int] = {}
@@ -43,6 +43,35 @@ def row_order(shape: Sequence[int], strides: Sequence[int], axis: int) -> tuple[
         beside = beside if shape[each] == 1 else strides[each]
         ranks[each] = beside
     return tuple(sorted(outer, key=lambda each: -ranks[each]))
+
+
+def output_order(shape: Sequence[int], strides: Sequence[int], axis: int) -> tuple[int, ...]:
+    """The dimensions of an output in memory, outermost first: as in the input, rows together.
+
+    Where the elements of a row lie side by side, so do those of the output, the axis innermost;
+    where rows run across memory, the output has the order of the input.
+
+    >>> output_order((2, 3, 5), (15, 5, 1), 2), output_order((2, 3, 5), (15, 5, 1), 1)
+    ((0, 1, 2), (0, 1, 2))
+    >>> output_order((3, 2, 5), (5, 15, 1), 2), output_order((3, 2, 5), (5, 15, 1), 0)
+    ((1, 0, 2), (1, 0, 2))
+    """
+    if shape[axis] > 1 and strides[axis] != 1:
+        return row_order(shape, strides, -1)
+    return (*row_order(shape, strides, axis), axis)
+
+
+def dense_strides(shape: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
+    """The strides of a tensor without gaps whose dimensions lie in that order.
+
+    >>> dense_strides((3, 2, 5), (1, 0, 2))
+    (5, 15, 1)
+    """
+    found = [0] * len(shape)
+    stride = 1
+    for each in reversed(order):
+        found[each], stride = stride, stride * shape[each]
+    return tuple(found)
 
 
 def fold(shape: Sequence[int], strides: Sequence[int], order: Sequence[int]) -> Modes:

@@ -13,7 +13,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from softmax_cases import CHOSEN, MASKED, SHAPES, Case, Execute, request, require_right, shape_case
+from softmax_cases import (
+    ACROSS,
+    CHOSEN,
+    MASKED,
+    SHAPES,
+    Case,
+    Execute,
+    request,
+    require_right,
+    shape_case,
+)
 from tylo.codegen.launch import Device
 from tylo.codegen.launch.choice import Choice
 from tylo.codegen.softmax import SoftmaxRequest, choose, oracle
@@ -78,6 +88,11 @@ def test_what_is_chosen(case: Case, dtype: str, on_device: Execute) -> None:
 
 @pytest.mark.parametrize("case", [*MASKED, *WIDE], ids=lambda case: f"{case.columns}-{case.dtype}")
 def test_masks_and_wide_rows(case: Case, on_device: Execute) -> None:
+    require_right(case, choose(request(case, (9, 0))), on_device)
+
+
+@pytest.mark.parametrize("case", ACROSS, ids=lambda case: f"{case.inner}x{case.columns}")
+def test_rows_that_run_across_memory(case: Case, on_device: Execute) -> None:
     require_right(case, choose(request(case, (9, 0))), on_device)
 
 

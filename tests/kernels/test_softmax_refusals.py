@@ -32,9 +32,37 @@ def exporter(*arguments: Any, **named: Any) -> Exporter:
         (Exporter(), {"axis": 2}, "axis 2 is none of a tensor with 2 dimensions; .* -2 to 1"),
         (Exporter(), {"axis": 1.0}, r"axis 1\.0 is none"),
         (Exporter(()), {"axis": 1}, "axis 1 is none of a tensor with 0 dimensions"),
-        (Exporter(), {"axis": 0}, "elements of x along axis 0 are 8 apart: shape .4, 8., strides"),
-        (Exporter(strides=(16, 2)), {}, "elements of x along axis 1 are 2 apart"),
-        (Exporter(strides=(1, 0)), {}, "elements of x along axis 1 are 0 apart"),
+        (
+            Exporter((2, 3, 8), (100, 20, 2)),
+            {},
+            r"the rows of x along axis 2 lie in no runs of one stride: shape \(2, 3, 8\), strides "
+            r"\(100, 20, 2\); pass a tensor without gaps",
+        ),
+        (
+            Exporter((2, 3, 8)),
+            {"axis": 1, "out": exporter((2, 3, 8), (4, 16, 1))},
+            "out may overlap itself: 2 of its parts, 8 elements wide, are 4 apart",
+        ),
+        (
+            Exporter((2, 4, 8)),
+            {"axis": 1, "out": exporter((2, 4, 8), (32, 0, 1))},
+            "out may overlap itself: 4 of its parts, 1 elements wide, are 0 apart",
+        ),
+        (
+            Exporter((2, 4, 8)),
+            {"axis": 1, "out": exporter((2, 4, 8), address=0x70000020)},
+            "out and x share memory, first at 0x70000020",
+        ),
+        (
+            Exporter((4, 4)),
+            {"axis": 0, "out": exporter((4, 4), (1, 4), address=0x70000000)},
+            "out and x share memory, first at 0x70000000",
+        ),
+        (
+            Exporter((4, 8), (-8, 1)),
+            {"axis": 0},
+            r"x has the strides \(-8, 1\); a tensor that runs",
+        ),
         (Exporter(strides=(-8, 1)), {}, r"x has the strides \(-8, 1\); a tensor that runs backw"),
         (Exporter((2, 3, 5), (20, 5, 1)), {}, r"no common stride: .* rows \(2, 20\), \(3, 5\)"),
         (Exporter(), {}, "fake_cuda is not known to allocate device memory; pass out="),
@@ -50,7 +78,11 @@ def exporter(*arguments: Any, **named: Any) -> Exporter:
             "out overlaps itself: rows of 8 .* 7 apart",
         ),
         (Exporter(), {"out": exporter(strides=(0, 1))}, "out overlaps itself"),
-        (Exporter(), {"out": exporter(strides=(8, 2))}, "elements of out along axis 1 are 2 apart"),
+        (
+            Exporter(),
+            {"out": exporter(strides=(8, 2))},
+            "out may overlap itself: 4 of its parts, 15 elements wide, are 8 apart",
+        ),
         (
             Exporter((2, 3, 5)),
             {"out": exporter((2, 3, 5), (5, 10, 1))},

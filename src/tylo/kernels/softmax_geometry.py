@@ -7,12 +7,22 @@ wrong is refused here, before a device is looked at.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from tylo.codegen.softmax.request import BYTES, MaskGeometry
+from tylo.codegen.softmax.request import BYTES, Across, MaskGeometry
 from tylo.codegen.tensors import Tensor
-from tylo.codegen.tensors.rows import broadcast_strides, count, fold, row_order, row_stride
+from tylo.codegen.tensors.rows import (
+    broadcast_strides,
+    count,
+    dense_strides,
+    fold,
+    output_order,
+    row_order,
+    row_stride,
+)
+from tylo.kernels.softmax_across import across, require_no_overlap
 from tylo.layouts.errors import LaunchError
 
 _TYPES = "float32, bfloat16 or float16"
@@ -22,7 +32,8 @@ _TYPES = "float32, bfloat16 or float16"
 class SoftmaxGeometry:
     """Rows and columns of one call, type and device of x. Strides in elements; the mask's in bytes.
 
-    `order` and `lse_order` are the dimensions of the outputs, outermost in memory first. A stride
+    Where rows run `across` memory, row strides are those from one run of rows to the next. `order`
+    and `lse_order` are the dimensions of the outputs, outermost in memory first. A stride
     between rows is that of the tensor, or of one allocated in that order. All strides and the mask
     are of no meaning when there are no rows or no columns.
     """
@@ -38,6 +49,7 @@ class SoftmaxGeometry:
     row_stride: int = 0
     out_row_stride: int = 0
     mask: MaskGeometry | None = None
+    across: Across | None = None
 
 
 def softmax_geometry(
@@ -53,7 +65,7 @@ def softmax_geometry(
     order = row_order(shape, strides, axis)
     found = SoftmaxGeometry(
         shape=x.shape,
-        order=(*order, axis) if x.shape else (),
+        order=output_order(shape, strides, axis) if x.shape else (),
         lse_shape=tuple(size for each, size in enumerate(x.shape) if each != axis),
         lse_order=tuple(each - (each > axis) for each in order),
         rows=count(shape, order),
@@ -71,14 +83,40 @@ def softmax_geometry(
         _require_lse(lse, found)
     if not found.rows or not found.columns:
         return found
-    return SoftmaxGeometry(
-        **vars(found)
-        | {
+    folded = _mask(mask_strides, shape, order, axis) if mask is not None else None
+    named = {"x": x} | ({} if out is None else {"out": out})
+    if any(_apart(each, axis) for each in named.values()):
+        strided = _across(found, order, axis, named)
+    else:
+        strided = {
             "row_stride": _rows_apart("x", x, shape, order, axis),
             "out_row_stride": _out_rows_apart(out, shape, order, axis),
-            "mask": _mask(mask_strides, shape, order, axis) if mask is not None else None,
         }
-    )
+    return SoftmaxGeometry(**vars(found) | strided | {"mask": folded})
+
+
+def _apart(tensor: Tensor, axis: int) -> bool:
+    """Whether the elements of a row lie apart."""
+    return bool(tensor.shape) and tensor.shape[axis] > 1 and tensor.strides[axis] != 1
+
+
+def _across(
+    found: SoftmaxGeometry, order: Sequence[int], axis: int, named: Mapping[str, Tensor]
+) -> dict[str, Any]:
+    """The strides of rows that run across memory."""
+    strides = {name: each.strides for name, each in named.items()}
+    for name, each in strides.items():
+        _require_forward(name, each)
+    strides = {"out": dense_strides(found.shape, found.order)} | strides
+    inner, runs = across(order, found.shape, axis, strides)
+    x, out = runs["x"], runs["out"]
+    if "out" in named:
+        require_no_overlap(found.columns, inner, out)
+    return {
+        "row_stride": x.stride,
+        "out_row_stride": out.stride,
+        "across": Across(inner, x.column_stride, out.column_stride),
+    }
 
 
 def _axis(axis: int, rank: int) -> int:
@@ -141,13 +179,6 @@ def _rows_apart(
 ) -> int:
     strides = tensor.strides if tensor.shape else (1,)
     _require_forward(name, strides)
-    if shape[axis] > 1 and strides[axis] != 1:
-        raise LaunchError(
-            f"the elements of {name} along axis {axis} are {strides[axis]} apart: shape {shape}, "
-            f"strides {strides}",
-            hint="the kernels read rows whose elements lie side by side: make that axis the one "
-            "of stride 1, for example with contiguous() of the transposed tensor",
-        )
     if count(shape, order) == 1:
         return shape[axis]
     return row_stride(shape, strides, order, name=name, axis=axis)

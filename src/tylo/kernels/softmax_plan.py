@@ -16,7 +16,7 @@ from functools import cached_property
 from tylo.codegen.launch.choice import Choice
 from tylo.codegen.launch.devices import DeviceState, device_state
 from tylo.codegen.launch.launcher import launcher
-from tylo.codegen.softmax.request import BYTES, SoftmaxRequest
+from tylo.codegen.softmax.request import BYTES, Across, SoftmaxRequest
 from tylo.codegen.tensors import Tensor
 from tylo.codegen.tensors.overlap import ByteRows, shared_byte
 from tylo.kernels.calls import ALIGNMENT
@@ -82,6 +82,11 @@ def plan_for(
             hint="run on an Ampere or newer device",
         )
     many = geometry.rows > 1
+    pitch, out_pitch = many * geometry.row_stride, many * geometry.out_row_stride
+    if geometry.across is not None:
+        # Every column has to be aligned as well; bits add up as factors do.
+        pitch |= geometry.across.column_stride
+        out_pitch |= geometry.across.out_column_stride
     out_dtype = (x.dtype if out is None else out.dtype) if wanted[0] else None
     request = SoftmaxRequest(
         rows=geometry.rows,
@@ -90,16 +95,16 @@ def plan_for(
         out_dtype=out_dtype,
         row_stride=geometry.row_stride,
         out_row_stride=geometry.out_row_stride,
-        alignment=_alignment(x.address, many * geometry.row_stride * BYTES[x.dtype]),
+        alignment=_alignment(x.address, pitch * BYTES[x.dtype]),
         out_alignment=_alignment(
-            0 if out is None else out.address,
-            many * geometry.out_row_stride * BYTES[out_dtype or "f32"],
+            0 if out is None else out.address, out_pitch * BYTES[out_dtype or "f32"]
         ),
         mask=geometry.mask,
         lse=wanted[1],
         capability=device.capability,
         multiprocessors=device.multiprocessors,
         start_alignment=_alignment(x.address | (0 if out is None else out.address), 0),
+        across=geometry.across,
     )
     return Plan(geometry, request, _choose(request), device, ranges=_ranges(request))
 
@@ -128,7 +133,7 @@ def _require_apart(plan: Plan, name: str, first: int, other: str, second: int) -
     own = replace(plan.ranges[name], start=first)
     theirs = replace(plan.ranges[other], start=second)
     request = plan.request
-    same = own == theirs and request is not None and request.dtype == request.out_dtype
+    same = own == theirs and request is not None and request.in_place
     if same and plan.choice is not None and plan.choice.in_place and (name, other) == ("out", "x"):
         return
     byte = shared_byte(own, theirs)
@@ -154,12 +159,24 @@ def _alignment(address: int, pitch: int) -> int:
 def _ranges(request: SoftmaxRequest) -> dict[str, ByteRows]:
     rows, columns, mask = request.rows, request.columns, request.mask
 
-    def of(dtype: str, stride: int, width: int = columns) -> ByteRows:
-        return ByteRows(0, width * BYTES[dtype], rows, stride * BYTES[dtype])
+    def of(dtype: str, stride: int, column_stride: int, span: int) -> ByteRows:
+        size, width, apart, number = BYTES[dtype], columns, stride, rows
+        if request.across is not None:
+            inner = request.across.inner
+            outer = rows // inner
+            if outer == 1 or stride == columns * column_stride:
+                width, apart, number = inner, column_stride, outer * columns
+            else:
+                # All that they span, gaps included.
+                width, apart, number = span, 0, 1
+        return ByteRows(0, width * size, number, apart * size)
 
-    found = {"x": of(request.dtype, request.row_stride)}
+    across = request.across or Across(1, 1, 1)
+    found = {"x": of(request.dtype, request.row_stride, across.column_stride, request.span)}
     if request.out_dtype is not None:
-        found["out"] = of(request.out_dtype, request.out_row_stride)
+        found["out"] = of(
+            request.out_dtype, request.out_row_stride, across.out_column_stride, request.out_span
+        )
     if request.lse:
         found["lse"] = ByteRows(0, rows * BYTES["f32"], 1, 0)
     if mask is not None:
@@ -175,6 +192,8 @@ def _constants(request: SoftmaxRequest) -> dict[str, int | float]:
         "row_stride": request.row_stride,
         "out_row_stride": request.out_row_stride,
     }
+    if request.across is not None:
+        values |= vars(request.across)
     if request.mask is not None:
         values["mask_column_stride"] = request.mask.column_stride
         for index, (extent, stride) in enumerate(reversed(request.mask.rows)):

@@ -22,7 +22,7 @@ from functools import cache
 from typing import Any
 
 from tylo.codegen.tensors.allocation import allocated
-from tylo.codegen.tensors.rows import row_order
+from tylo.codegen.tensors.rows import output_order, row_order
 from tylo.codegen.tensors.torch_tensors import dtype_of, torch_of
 from tylo.kernels.torch_operators import imported_torch, registered
 
@@ -73,7 +73,7 @@ def _fake_both(x: Any, axis: int = -1, mask: Any = None) -> Any:
     lse_shape = tuple(size for each, size in enumerate(x.shape) if each != axis)
     lse_order = tuple(each - (each > axis) for each in outer)
     return (
-        allocated(x, tuple(x.shape), (*outer, axis), dtype, device=0),
+        allocated(x, tuple(x.shape), output_order(x.shape, x.stride(), axis), dtype, device=0),
         allocated(x, lse_shape, lse_order, "f32", device=0),
     )
 
