@@ -1,6 +1,7 @@
 """Softmax beside its peers on one GPU: `python benchmarks/softmax.py [--out FILE] [--quick]`.
 
-`--tables FILE` prints the results of an earlier run as the tables of docs/benchmarks.md.
+`--tables FILE` prints the results of an earlier run as the tables of docs/benchmarks.md. `--axis`
+times softmax along axes that are not the innermost instead (`softmax_axis`).
 
 Everything runs in one process on the same tensors, rotated so that no input is in a cache: 512 MiB
 each. A time is the median of three runs of a few milliseconds between device events. Before
@@ -247,10 +248,14 @@ def main() -> None:
     parser.add_argument("--out", default="")
     parser.add_argument("--quick", action="store_true", help="a few widths only")
     parser.add_argument("--workers", type=int, default=14)
+    parser.add_argument("--axis", action="store_true", help="along axes that are not the innermost")
     parser.add_argument("--tables", default="", help="print the tables of a result file")
     given = parser.parse_args()
     if given.tables:
         print_tables(json.loads(Path(given.tables).read_text(encoding="utf-8")))
+        return
+    if given.axis:
+        along_axes(given)
         return
     widths = [1, 17, 1024, 50257] if given.quick else POWERS + ODD
     begun = time.time()
@@ -278,6 +283,23 @@ def main() -> None:
     results |= {"geometric_mean": mean, "least": min(ratios), "wrong": bench.wrong}
     print(f"geometric mean {mean:.3f}, least {min(ratios):.3f}, wrong: {bench.wrong}")
     _write(given.out, results)
+
+
+def along_axes(given: argparse.Namespace) -> None:
+    """Softmax along axes that are not the innermost, in both types."""
+    import softmax_axis
+
+    softmax_axis.prepared(given.workers)
+    bench = Bench()
+    results: dict[str, Any] = {"axis": {}, "copy": {}}
+    for dtype in ("f32", "bf16"):
+        bench.fill(dtype)
+        results["copy"][dtype] = bench.copy()
+        print(f"{dtype}: copy {results['copy'][dtype]:.2f} TB/s", flush=True)
+        softmax_axis.run_axis(bench, results["axis"])
+        _write(given.out, results | {"wrong": bench.wrong})
+    softmax_axis.print_axis_table(results["axis"], results["copy"])
+    print(f"wrong: {bench.wrong}")
 
 
 def print_tables(results: dict[str, Any]) -> None:
