@@ -9,12 +9,19 @@ from typing import Any
 
 import pytest
 
+from solver_memory import remember_answers
 from tylo.codegen.bundle import generate
 from tylo.codegen.nvrtc import compile
 from tylo.proofs.bundle import read_bundle, sealed, write_bundle
 
 ENTRY = "tylo_pack_operand_a"
 PARAMETERS = {"atom": "mma.m16n8k16.bf16", "repeats_m": 1, "pairs": 1, "warps_m": 1}
+
+
+@pytest.fixture(autouse=True)
+def answers_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every check here asks the solvers for mostly the same texts."""
+    remember_answers(monkeypatch)
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from ptx_schedules import many_schedules
 from tylo.codegen.nvrtc import compile
 from tylo.proofs.ptx.machine.faults import MachineFault
 from tylo.proofs.ptx.machine.launch import Unwritten, launch
@@ -171,10 +172,10 @@ def test_against_double_precision(name: str, architecture: str) -> None:
         KERNELS[name](ptx_of(name, architecture), seed)
 
 
-@pytest.mark.slow
+@many_schedules
 @pytest.mark.parametrize("name", KERNELS)
-def test_no_false_alarm_under_a_hundred_schedules(name: str) -> None:
-    for seed in range(100):
+def test_no_false_alarm_under_many_schedules(name: str, seeds: range) -> None:
+    for seed in seeds:
         KERNELS[name](ptx_of(name), seed)
 
 
