@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy
 import pytest
 
+import public_attention
 from attention_on_device import Bench, half
+from public_attention import CASES
 from tylo.codegen.attention.member import WORKED, Member
 from tylo.codegen.attention.references import attention, same_boundary
 from tylo.codegen.launch import Device
@@ -220,23 +220,41 @@ def test_adversarial_scores(bench: Bench, member: Member) -> None:
             numpy.testing.assert_allclose(lse, exact_lse, rtol=1e-5, atol=2e-5, err_msg=name)
 
 
-def test_a_first_block_that_is_masked_before_very_negative_ones(bench: Bench) -> None:
-    cases = json.loads(
-        (Path(__file__).parents[1] / "data" / "cases.json").read_text(encoding="utf-8")
-    )
-    for case in cases:
-        if case["area"] == "attention" and case["check"] == "attention_const":
-            given, expected = case["input"], case["expected"]
-            ones = numpy.ones((1, 1, 1, 64))
-            q, k, v = (
-                numpy.array(rows, float).reshape(1, 1, -1, 1) * ones
-                for rows in (given["q"], given["k_rows"], given["v_rows"])
-            )
-            member = MASKED[0] if "mask_keep" in given else WORKED
-            mask = numpy.array(given["mask_keep"], bool) if "mask_keep" in given else None
-            out, lse = bench.attention(member, q, k, v, mask=mask)
-            numpy.testing.assert_allclose(out, expected["o"], rtol=5e-3)
-            numpy.testing.assert_allclose(lse, expected["lse"], rtol=1e-6)
+@pytest.mark.parametrize(
+    "case",
+    [c for c in CASES.values() if c["check"] in ("attention", "attention_const", "causal")],
+    ids=lambda case: case["id"],
+)
+def test_public_cases(bench: Bench, case: Any) -> None:
+    """What people met: tails, masks, grouped heads, and scores near -3e4 behind a masked block."""
+    given, expected = case["input"], case["expected"]
+    if case["check"] == "attention":
+        tensors, mask = public_attention.tensors(given), public_attention.mask_of(given)
+        member = WORKED if mask is None else MASKED[0]
+        out, lse = bench.attention(member, *tensors, mask=mask)
+        for found, wanted, slack in ((out, "o_at", 2e-2), (lse, "lse_at", 2e-3)):
+            for where, value in expected[wanted].items():
+                place = tuple(int(part) for part in where.split(","))
+                assert found[place] == pytest.approx(value, abs=slack), where
+        assert (lse == -numpy.inf).sum() == expected["n_rows_empty"]
+    elif case["check"] == "attention_const":
+        ones = numpy.ones((1, 1, 1, 64))
+        q, k, v = (
+            numpy.array(rows, float).reshape(1, 1, -1, 1) * ones
+            for rows in (given["q"], given["k_rows"], given["v_rows"])
+        )
+        member = MASKED[0] if "mask_keep" in given else WORKED
+        mask = numpy.array(given["mask_keep"], bool) if "mask_keep" in given else None
+        out, lse = bench.attention(member, q, k, v, mask=mask)
+        numpy.testing.assert_allclose(out, expected["o"], rtol=5e-3)
+        numpy.testing.assert_allclose(lse, expected["lse"], rtol=1e-6)
+    else:
+        tensors = public_attention.tensors(given)
+        for name in ("top_left", "bottom_right"):
+            out, lse = bench.attention(WORKED, *tensors, causal=name)
+            wanted = numpy.array(expected[f"lse_{name}"], float)
+            numpy.testing.assert_allclose(lse[0, 0], wanted, atol=2e-3)
+            assert out[0, 0, 0, 0] == pytest.approx(expected[f"o00_{name}"], abs=2e-2)
 
 
 def test_nan_stays_in_its_row(bench: Bench) -> None:

@@ -59,7 +59,7 @@ def test_dimensions_of_extent_one_stay_in_their_place() -> None:
     assert row_order((5,), (1,), axis=0) == ()
 
 
-def test_s22_padding_between_batches_is_refused_with_its_strides() -> None:
+def test_s22_rows_with_padding_between_batches_have_no_common_stride() -> None:
     """Elsewhere a padded batch stride was ignored: the second batch came from the wrong place."""
     order = row_order((2, 4, 2, 2), (32, 4, 2, 1), axis=1)
     with pytest.raises(LaunchError, match=r"\(32, 4, 2, 1\) fold to rows \(2, 32\), \(4, 1\)"):
