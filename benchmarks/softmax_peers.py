@@ -121,20 +121,24 @@ def compiled() -> Callable[[Any], Any]:
 
 
 def library_peers() -> dict[str, Peer]:
-    """The peers that choose for themselves, by name; what is not installed is left out."""
+    """The peers that choose for themselves, by name; what does not import is named and left out."""
     compile_softmax = compiled()
     peers: dict[str, Peer] = {
         "torch": lambda x, out: torch.softmax(x, -1),
         "torch.compile": lambda x, out: compile_softmax(x),
     }
-    with contextlib.suppress(Exception):
+    try:
         from liger_kernel.ops.softmax import LigerSoftmaxFunction
 
         peers["Liger"] = lambda x, out: LigerSoftmaxFunction.apply(x)
-    with contextlib.suppress(Exception):
+    except Exception as reason:
+        print(f"absent: Liger: {type(reason).__name__}: {reason}")
+    try:
         from quack.softmax import softmax
 
         peers["QuACK"] = lambda x, out: softmax(x)
+    except Exception as reason:
+        print(f"absent: QuACK: {type(reason).__name__}: {reason}")
     return peers
 
 
