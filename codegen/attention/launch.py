@@ -79,7 +79,7 @@ class Ready:
         ]
         self._encoded: tuple[int, ...] = ()
         self._arguments: Arguments = problem.arguments(
-            member.rows, persistent=persistent, packed=packed
+            member.rows, persistent=persistent, packed=packed, keys=member.keys, blocks=blocks
         )
         pointers = [*self._maps, ctypes.addressof(self._arguments)]
         self._table = (ctypes.c_void_p * len(pointers))(*pointers)

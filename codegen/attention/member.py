@@ -8,7 +8,7 @@ arguments of the kernel. The worked kernel is the smallest of the family with ev
 Member(depth=64, dtype='bf16', groups=2, keys=64, stages=4, mask=False, output='', residents=1, \
 turns=True, reference='lagging')
 >>> WORKED.threads, WORKED.shared_bytes, WORKED.registers
-(384, 99472, (24, 240))
+(384, 99472, (32, 232))
 
 Each shared-memory tile is a `SharedTile` under the 128-byte swizzle, each at a multiple of 1024
 bytes, the barriers behind them:
@@ -48,7 +48,7 @@ _REGISTERS = {
     (1, 1): (56, 240),
     (1, 2): (40, 216),
     (1, 3): (32, 128),
-    (2, 1): (24, 240),
+    (2, 1): (32, 232),
     (3, 1): (32, 160),
 }
 

@@ -25,6 +25,7 @@ import math
 from dataclasses import dataclass
 
 from tylo.codegen.attention.packed_mask import PackedMask
+from tylo.codegen.attention.shares import SHARE_PLACES, Shares, share_out
 from tylo.layouts.errors import LaunchError
 
 CAUSAL = (None, "top_left", "bottom_right")
@@ -33,6 +34,7 @@ _ORDINARY = (2.0**-40, 2.0**40)
 _INTEGERS = 2**31
 # A run of heads whose keys and values stay in the second-level cache.
 _CACHED_BYTES = 32 << 20
+_ITEM_STEPS = 2  # what beginning and ending an item takes, in steps of keys
 
 Strides = tuple[int, int, int]
 
@@ -49,11 +51,12 @@ class Arguments(ctypes.Structure):
             (name, ctypes.c_int32)
             for name in (
                 "queries", "keys", "heads", "sharing", "diagonal",
-                "row_tiles", "places", "all_heads", "run", "paired",
+                "row_tiles", "places", "all_heads", "run", "paired", "whole_turns", "shares",
             )
         ),
         *((name, ctypes.c_float) for name in ("unit", "scale", "factor", "lag")),
         ("zero", ctypes.c_uint32),
+        ("last", ctypes.c_uint16 * SHARE_PLACES),
     )  # fmt: skip
 
 
@@ -150,10 +153,43 @@ class Problem:
             return None
         return PackedMask((self.batch, self.heads, self.queries, self.keys), self.mask, rows, keys)
 
+    def steps(self, row_tile: int, rows: int, keys: int) -> int:
+        """Steps of `keys` keys that rows of block number `row_tile` see."""
+        end = min(self.keys, min((row_tile + 1) * rows, self.queries) + self.diagonal)
+        return max(0, -(-end // keys))
+
+    def shares(self, rows: int, keys: int, blocks: int) -> Shares:
+        """How so many blocks that stay share out pairs of row blocks; see `shares`."""
+        import numpy
+
+        tiles, heads = self.row_tiles(rows), self.heads * self.batch
+        steps = [_ITEM_STEPS + self.steps(tile, rows, keys) for tile in range(tiles)]
+        times = [
+            (steps[tiles - 1 - place], steps[place] if 2 * place + 1 < tiles else 0)
+            for place in range(self.places(rows, persistent=True))
+        ]
+        index = numpy.arange(len(times) * heads)
+        run, rest = numpy.divmod(index, self.run * len(times))
+        place = rest // numpy.minimum(self.run, heads - run * self.run)
+        pairs = numpy.array(times).reshape(-1, 2)[place]
+        return share_out(pairs, blocks=blocks)
+
     def arguments(
-        self, rows: int, *, persistent: bool, packed: PackedMask | None = None
+        self,
+        rows: int,
+        *,
+        persistent: bool,
+        packed: PackedMask | None = None,
+        keys: int,
+        blocks: int,
     ) -> Arguments:
-        """What a kernel with blocks of `rows` rows is told; addresses are left at 0."""
+        """What a kernel of so many blocks of `rows` rows and steps of `keys` keys is told.
+
+        Addresses are left at 0.
+        """
+        paired = persistent and self.causal is not None
+        items = self.items(rows, persistent=persistent)
+        shares = self.shares(rows, keys, blocks) if paired else Shares(-(-items // blocks))
         unit = self.scale * math.log2(math.e)
         ordinary = _ORDINARY[0] <= unit <= _ORDINARY[1]
         return Arguments(
@@ -168,7 +204,10 @@ class Problem:
             places=self.places(rows, persistent=persistent),
             all_heads=self.heads * self.batch,
             run=self.run,
-            paired=int(persistent and self.causal is not None),
+            paired=int(paired),
+            whole_turns=shares.whole_turns,
+            shares=shares.places,
+            last=(ctypes.c_uint16 * SHARE_PLACES)(*shares.table()),
             unit=unit if ordinary else 1.0,
             scale=self.scale if ordinary else math.log(2),
             factor=1.0 if ordinary else unit,

@@ -24,6 +24,7 @@ from tylo.codegen.attention.member import (
     GROUP_THREADS,
     Member,
 )
+from tylo.codegen.attention.shares import SHARE_PLACES
 from tylo.codegen.cuda_files import cuda_file
 from tylo.layouts.errors import GenerationError
 from tylo.proofs.pipelines.cuda_text import section_lines, setup_lines
@@ -106,6 +107,7 @@ def _constants(member: Member) -> str:
         "output_values": member.depth // 2,
         "weight_words": member.keys // 4,
         "row_values": len(rows.groups),
+        "share_places": SHARE_PLACES,
         "first_turn": FIRST_TURN,
         "first_output": FIRST_TURN + member.groups,
     }

@@ -21,9 +21,9 @@ attention(
         if (who.warp == 0u && elected()) {
             Ring q = {0u, 0u}, k = {0u, 0u}, v = {0u, 0u};
             for (int round = 0;; ++round) {
-                const int item = item_number(given, round);
-                if (item < 0) break;
-                const Work work = work_of<rows, step>(given, round, item);
+                const Turn turn = turn_of(given, round);
+                if (turn.item < 0) break;
+                const Work work = work_of<rows, step>(given, turn);
                 if (work.none) continue;
                 TILES_COPIED
                 int tile = before(work.tiles);
@@ -56,9 +56,9 @@ attention(
         const unsigned next_turn = first_turn + (group + 1u == groups ? 0u : group + 1u);
         CONSUMER_BEGIN
         for (int round = 0;; ++round) {
-            const int item = item_number(given, round);
-            if (item < 0) break;
-            const Work work = work_of<rows, step>(given, round, item);
+            const Turn turn = turn_of(given, round);
+            if (turn.item < 0) break;
+            const Work work = work_of<rows, step>(given, turn);
             if (work.none) continue;
             const int first_row = work.first_row + static_cast<int>(group * group_rows);
             int row[row_values], end[row_values];
