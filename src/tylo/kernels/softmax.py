@@ -47,9 +47,9 @@ def softmax(
 ) -> Any:
     """Softmax of `x` along `axis`; with `return_lse` the pair of it and the log-sum-exp.
 
-    `x` is float32, bfloat16 or float16 of any rank whose rows along `axis` have one stride, and
-    whose elements along `axis` lie side by side. `mask` is Boolean, True = keep, and broadcasts to
-    the shape of `x`. `out` may have another of the three types; it may be `x` itself. With
+    `x` is float32, bfloat16 or float16 of any rank. Where its elements along `axis` lie side by
+    side, its rows have one stride; along another axis, runs of rows that lie side by side have one.
+    `mask` is Boolean, True = keep, and broadcasts to the shape of `x`. `out` may have another of the three types; it may be `x` itself. With
     `return_lse`, `out` may be a pair of outputs. The log-sum-exp is float32, natural, of the shape
     of `x` without `axis`.
 
