@@ -49,9 +49,9 @@ def softmax(
 
     `x` is float32, bfloat16 or float16 of any rank. Where its elements along `axis` lie side by
     side, its rows have one stride; along another axis, runs of rows that lie side by side have one.
-    `mask` is Boolean, True = keep, and broadcasts to the shape of `x`. `out` may have another of the three types; it may be `x` itself. With
-    `return_lse`, `out` may be a pair of outputs. The log-sum-exp is float32, natural, of the shape
-    of `x` without `axis`.
+    `mask` is Boolean, True = keep, and broadcasts to the shape of `x`. `out` may have another of
+    the three types; it may be `x` itself. With `return_lse`, `out` may be a pair of outputs. The
+    log-sum-exp is float32, natural, of the shape of `x` without `axis`.
 
     `stream` is a handle or a stream object; without one it is torch's current stream for a torch
     tensor, else the legacy default stream.
