@@ -50,8 +50,7 @@ class Walker:
         end = len(flow.body)
         while position != stop or stop == end:
             if position >= end:
-                entry = flow.entry
-                raise PtxError(f"line {entry.line}: {entry.name} has no final `ret`")
+                raise self._no_return()
             self.budget -= 1
             instruction, form = flow.body[position], flow.forms[position]
             if self.budget < 0:
@@ -90,6 +89,10 @@ class Walker:
                 return None
         return machine
 
+    def _no_return(self) -> PtxError:
+        entry = self.flow.entry
+        return PtxError(f"line {entry.line}: {entry.name} has no final `ret`")
+
     def _leave(self, machine: Machine, instruction: Instruction, condition: Expression) -> None:
         """Go on where the way out of a loop is not taken."""
         assert self.way_out is not None
@@ -108,7 +111,10 @@ class Walker:
         flow, end = self.flow, len(self.flow.body)
         meeting = flow.meets(position)
         ways = []
+        returns = flow.forms[position].opcode.action == "return"
         for taken, start in ((condition, target), (machine.scene.negate(condition), position + 1)):
+            if start == end and not (returns and taken is condition):
+                raise self._no_return()
             way = machine.fork(taken)
             way.parted = machine.parted or meeting != end
             walked = set(self.walked)

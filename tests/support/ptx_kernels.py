@@ -1,12 +1,8 @@
-"""Small kernels of every kind that the PTX proof covers, their effects, mutants of their PTX."""
+"""Small kernels of every kind that the PTX proof covers, and their effects."""
 
 from __future__ import annotations
 
-import random
-import re
-from collections.abc import Iterator
 from functools import cache
-from itertools import pairwise
 
 from tylo.layouts.terms import Integer, name
 from tylo.proofs.effects import (
@@ -238,55 +234,3 @@ def compiled(source: str, entry: str, architecture: str = "sm_90a") -> str:
     from tylo.codegen.nvrtc import compile as compile_cuda
 
     return compile_cuda(source, architecture, kernels=[entry]).ptx
-
-
-_SWAPS = {
-    "add.": ("sub.", "and."),
-    "sub.s": ("add.s",),
-    "mul.wide": ("mul.lo",),
-    "shl": ("shr",),
-    "shr": ("shl",),
-    "and.b": ("or.b", "xor.b"),
-    "or.b": ("and.b",),
-    "xor.b": ("or.b",),
-    ".lt": (".le", ".ne", ".gt"),
-    ".ge": (".gt", ".eq"),
-    ".eq": (".ne",),
-    ".ne": (".eq",),
-    "bfly": ("down", "idx", "up"),
-    "%tid": ("%ctaid",),
-    "%ctaid": ("%tid",),
-    "@%p": ("@!%p",),
-    "ld.shared": ("ld.global",),
-    "u32": ("s32", "u16"),
-}
-
-
-def mutants(ptx: str, seed: int) -> Iterator[str]:
-    """Every instruction deleted, repeated, exchanged with the next, and edited in each operand."""
-    g = random.Random(seed)
-    lines = ptx.splitlines()
-    body = [
-        i for i in range(lines.index("{"), len(lines)) if re.match(r"\s*(@!?%p|[a-z])", lines[i])
-    ]
-    registers = sorted(set(re.findall(r"%(?:r|rd|p|f)\d+", "\n".join(lines))))
-    for i in body:
-        line = lines[i]
-        texts = ["", f"{line}\n{line}"]
-        for old, news in _SWAPS.items():
-            if old in line:
-                texts += [line.replace(old, new, 1) for new in news]
-        for match in re.finditer(r"%(?:r|rd|p|f)\d+", line):
-            kind = re.sub(r"\d", "", match[0])
-            same = [r for r in registers if re.sub(r"\d", "", r) == kind and r != match[0]]
-            for new in g.sample(same, min(2, len(same))):
-                texts.append(line[: match.start()] + new + line[match.end() :])
-        for match in re.finditer(r"(?<=[\s+])-?\d+(?=[;,\]])", line):
-            for value in (int(match[0]) + 1, int(match[0]) * 2 + 4, int(match[0]) ^ 4):
-                texts.append(line[: match.start()] + str(value) + line[match.end() :])
-        for text in texts:
-            yield "\n".join([*lines[:i], text, *lines[i + 1 :]])
-    for i, j in pairwise(body):
-        moved = list(lines)
-        moved[i], moved[j] = moved[j], moved[i]
-        yield "\n".join(moved)

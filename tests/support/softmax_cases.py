@@ -20,7 +20,7 @@ from tylo.codegen.softmax import MaskGeometry, SoftmaxRequest, choose, oracle
 from tylo.codegen.softmax.choose import chosen
 from tylo.codegen.softmax.kernel import SoftmaxKernel
 from tylo.codegen.softmax.request import BYTES, Across
-from tylo.proofs.ptx.machine.launch import launch
+from tylo.proofs.ptx.machine.launch import Placed, launch
 from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
 
 WORDS = {"f32": np.uint32, "bf16": np.uint16, "f16": np.uint16}
@@ -199,7 +199,11 @@ def on_machine(choice: Choice, values: Mapping[str, Any], seed: int | None) -> N
     compiled = compile_cached(kernel.source(), "sm_80", kernels=[kernel.entry])
     require_full_speed(compiled)
     given = (values[each.name] for each in choice.parameters)
-    arguments = [each[0][each[1] :] if isinstance(each, tuple) else each for each in given]
+    # Where an array begins in a vector of 16 bytes is part of what is tested.
+    arguments = [
+        Placed(each[0][each[1] :], each[1] * each[0].itemsize) if isinstance(each, tuple) else each
+        for each in given
+    ]
     launch(
         compiled.ptx,
         kernel.entry,

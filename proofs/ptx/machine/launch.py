@@ -2,6 +2,7 @@
 
 Arguments are numpy arrays (global memory; written in place), integers, or floats for `.f32` and
 `.f64` parameters. `Unwritten(array)` is memory that holds no value yet: to read it is a fault.
+Arrays begin at multiples of a large power of two; `Placed(array, n)` begins n bytes after one.
 """
 
 from __future__ import annotations
@@ -33,6 +34,14 @@ class Unwritten:
     is written."""
 
     array: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """An argument, an array or `Unwritten`, that begins so many bytes after an aligned address."""
+
+    argument: Any
+    after: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +151,7 @@ warp 0, lane 4, address 0x10000000010: global memory: outside of x [0x1000000000
         if progress:
             progress(first + blocks, total)
     for region, array in regions:
-        array.reshape(-1).view(np.uint8)[:] = region.data[: region.size]
+        array.reshape(-1).view(np.uint8)[:] = region.content
     return Report(instructions, frozenset(approximate))
 
 
@@ -170,7 +179,9 @@ def _bind(
     regions: list[tuple[Region, Any]] = []
     values: dict[str, tuple[int, int]] = {}
     for parameter, argument in zip(entry.parameters, arguments, strict=True):
-        width = 8 * parameter.size
+        width, after = 8 * parameter.size, 0
+        if isinstance(argument, Placed):
+            argument, after = argument.argument, argument.after
         array = argument.array if isinstance(argument, Unwritten) else argument
         if isinstance(array, np.ndarray):
             if not array.flags.c_contiguous:
@@ -178,9 +189,9 @@ def _bind(
                     f"the argument for {parameter.name} is not contiguous", hint="copy it first"
                 )
             content = array.nbytes if isinstance(argument, Unwritten) else array.tobytes()
-            base = (len(regions) + 1) * _GLOBAL_STEP
+            base = (len(regions) + 1) * _GLOBAL_STEP + after
             region = allocate(parameter.name, base, content)
-            region.data[: region.size] = np.frombuffer(array.tobytes(), np.uint8)
+            region.content[:] = np.frombuffer(array.tobytes(), np.uint8)
             regions.append((region, array))
             values[parameter.name] = base, width
         elif parameter.type in ("f32", "f64"):

@@ -117,6 +117,11 @@ class Lockstep:
 
     def run(self) -> None:
         """To the end of every lane; raises `MachineFault` when one misbehaves or none can go on."""
+        # Integers wrap, and so do constants, of which numpy would warn.
+        with np.errstate(over="ignore"):
+            self._run()
+
+    def _run(self) -> None:
         while True:
             ready = self.live & ~self.blocked & ~self.parked
             if not ready.any():

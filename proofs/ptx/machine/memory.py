@@ -18,6 +18,7 @@ Bytes = npt.NDArray[np.uint8]
 # Takes the kind of fault, a message, a position in the address array, and the address; raises.
 Fault = Callable[[str, str, int, int], None]
 
+_UNIT = 16
 _WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
@@ -25,7 +26,8 @@ _WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 class Region:
     """`size` bytes behind a base address; `valid` says which hold a value.
 
-    Storage is padded to whole 16-byte units, so that it can be viewed as words of any width.
+    Storage is that of whole 16-byte units of the address space, so that it can be viewed as words
+    of any width; `before` of its bytes lie in front of the base.
     """
 
     name: str
@@ -39,6 +41,16 @@ class Region:
     def end(self) -> int:
         """The first address behind the region."""
         return self.base + self.size
+
+    @property
+    def before(self) -> int:
+        """Bytes of storage in front of the base."""
+        return self.base % _UNIT
+
+    @property
+    def content(self) -> Bytes:
+        """The bytes that belong to the region."""
+        return self.data[self.before : self.before + self.size]
 
 
 class Space:
@@ -107,7 +119,9 @@ class Space:
                 self._refuse(
                     "bounds", f"outside of {known or 'all memory'}", addresses, where, fault
                 )
-            yield region, chosen, (offsets // np.uint64(size)).astype(np.int64)
+            assert region is not None
+            within = offsets + np.uint64(region.before)
+            yield region, chosen, (within // np.uint64(size)).astype(np.int64)
 
     def _refuse(self, kind: str, message: str, addresses: Any, where: Any, fault: Fault) -> None:
         fault(kind, f"{self.name} memory: {message}", int(where), int(addresses[where]))
@@ -116,9 +130,10 @@ class Space:
 def allocate(name: str, base: int, content: bytes | int, *, writable: bool = True) -> Region:
     """A region that holds some bytes, or that many which nothing has written yet."""
     size = content if isinstance(content, int) else len(content)
-    padded = -(-size // 16) * 16
+    padded = -(-(base % _UNIT + size) // _UNIT) * _UNIT
     data, valid = np.zeros(padded, np.uint8), np.zeros(padded, np.bool_)
+    region = Region(name, base, size, data, valid, writable)
     if not isinstance(content, int):
-        data[:size] = np.frombuffer(content, np.uint8)
-        valid[:size] = True
-    return Region(name, base, size, data, valid, writable)
+        region.content[:] = np.frombuffer(content, np.uint8)
+        valid[region.before : region.before + size] = True
+    return region

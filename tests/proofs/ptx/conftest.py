@@ -146,14 +146,26 @@ def expected(pack: Pack, block: int) -> dict[int, int]:
     return written
 
 
-_LINE = re.compile(r"^\s*([a-z][\w.:]*)\s+(.*?);\s*$")
+_LINE = re.compile(r"^(?:@(!?)(%\w+)\s+)?([a-z][\w.:]*)\s+(.*?)$")
+
+
+def statements(ptx: str) -> list[str]:
+    """The statements of the body, without declarations; what stands in braces is a scope."""
+    body = ptx[ptx.index("{") + 1 : ptx.rindex("}")]
+    found = []
+    for line in body.splitlines():
+        text = line.split("//")[0].strip()
+        if text.startswith("{ .reg"):
+            text = text.strip("{} ")
+        found += [each.strip() for each in text.split(";")]
+    return [each for each in found if each and not each.startswith(".")]
 
 
 def simulate(ptx: str, pack: Pack, block: int) -> dict[int, int]:
     """Every byte that the threads of one block write; raises `Wrong` on any misbehaviour."""
-    lines = ptx[ptx.index("{") + 1 : ptx.rindex("}")].splitlines()
     threads = 32 * pack.warps
     registers: dict[str, np.ndarray] = {}
+    live = np.ones(threads, bool)
     special = {"%tid.x": np.arange(threads), "%ctaid.x": np.full(threads, block)}
     special |= {"%ntid.x": np.full(threads, threads)}
     written: dict[int, int] = {}
@@ -187,23 +199,25 @@ def simulate(ptx: str, pack: Pack, block: int) -> dict[int, int]:
         address = read(match[1], 64) + np.uint64(int(match[2] or 0) % (1 << 64))
         share = (pack.source_bytes, pack.word_bytes)[buffer]
         offset = address - np.uint64(BASES[buffer])
-        if (address % np.uint64(size)).any() or (
-            offset > np.uint64((block + 1) * share - size)
-        ).any():
+        outside = offset > np.uint64((block + 1) * share - size)
+        if ((address % np.uint64(size) != 0) | outside)[active].any():
             raise Wrong("out of bounds or misaligned")
         return address
 
-    for line in lines:
-        text = line.split("//")[0].strip()
-        if not text or text.startswith("."):
-            continue
-        if text == "ret;":
-            return written
-        match = _LINE.match(text)
+    for text in statements(ptx):
+        match = _LINE.match(text if " " in text or "\t" in text else f"{text} ")
         if match is None:
             raise Wrong(f"not an instruction: {text}")
-        parts = match[1].split(".")
-        operands = re.findall(r"\{[^}]*\}|\[[^\]]*\]|[^\s,]+", match[2])
+        active, before = live, dict(registers)
+        if match[2]:
+            active = live & ((read(match[2], 1) == 1) != bool(match[1]))
+        if match[3] == "ret":
+            live = live & ~active
+            if not live.any():
+                return written
+            continue
+        parts = match[3].split(".")
+        operands = re.findall(r"\{[^}]*\}|\[[^\]]*\]|[^\s,]+", match[4])
         target, kind = operands[0], parts[-1]
         bits = width(kind)
         inputs = operands[1:]
@@ -224,7 +238,7 @@ def simulate(ptx: str, pack: Pack, block: int) -> dict[int, int]:
                     ]
                     address = located(target, len(values) * bits // 8, 1)
                     for index, value in enumerate(values):
-                        for thread in range(threads):
+                        for thread in np.flatnonzero(active).tolist():
                             for byte in range(bits // 8):
                                 where = int(address[thread]) + index * bits // 8 + byte
                                 if where in written:
@@ -290,6 +304,13 @@ def simulate(ptx: str, pack: Pack, block: int) -> dict[int, int]:
                     }[operation](left, right) & mask(bits)
                 case _:
                     raise Wrong(f"unknown {text}")
+        if not active[live].all():
+            for name_, value in registers.items():
+                old = before.get(name_)
+                if old is None:
+                    raise Wrong(f"{name_} is written by some threads only")
+                if value is not old:
+                    registers[name_] = np.where(active, value, old)
     raise Wrong("no ret")
 
 

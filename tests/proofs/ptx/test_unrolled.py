@@ -2,64 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 
 import pytest
 
-from ptx_kernels import (
-    ROWS,
-    block,
-    blocks,
-    columns,
-    compiled,
-    row,
-    rows,
-    rows_effect,
-    step,
-    sx,
-    sy,
-    thread,
-)
-from ptx_kernels import column as column_
+from ptx_kernels import compiled, rows_effect
+from ptx_loop_kernels import FOURS, SEQUENTIAL, sequential_effect
 from tylo.layouts.errors import PtxError
-from tylo.proofs.effects import Effect, Element, Less, Part
+from tylo.proofs.effects import Effect
 from tylo.proofs.ptx.inprocess import solve
 from tylo.proofs.ptx.obligations import obligations
 from tylo.proofs.ptx.validate import validate
 from tylo.proofs.ptx.workers import Workers
-
-# Four steps a trip, with a way out after each.
-FOURS = ROWS.replace("#pragma unroll 1", "#pragma unroll 4")
-
-# A thread a row: NVRTC makes four steps a trip, and what is left in a loop of its own.
-SEQUENTIAL = r"""
-extern "C" __global__ void __launch_bounds__(128)
-rows(const int* __restrict__ x, int* __restrict__ y,
-     unsigned rows, unsigned columns, long long sx, long long sy) {
-  unsigned row = blockIdx.x * 128 + threadIdx.x;
-  if (row >= rows) return;
-  for (unsigned c = 0; c < columns; ++c) y[row * sy + c] = x[row * sx + c];
-}"""
-
-
-def sequential_effect() -> Effect:
-    effect, here = rows_effect(), block * 128 + thread
-    (store,) = effect.stores
-    store = replace(
-        store,
-        offset=(here * sy + step) * 4,
-        parts=(Part(32, "move", "x", (here * sx + step) * 4),),
-        repeat=columns,
-        where=(Less(here, rows),),
-        element=Element(here, step, row // 128, row % 128, column_),
-    )
-    enough = Less(rows, blocks * 128 + 1)
-    return replace(
-        effect,
-        stores=(store,),
-        maximum_blocks=1 << 23,
-        preconditions=(*effect.preconditions[:2], enough),
-    )
 
 
 def proven(ptx: str, effect: Effect, label: str = "") -> bool:
@@ -85,7 +39,7 @@ def test_several_steps_a_trip_hold_under_both_solvers() -> None:
 def test_a_loop_and_what_is_left_of_it_hold() -> None:
     ptx = compiled(SEQUENTIAL, "rows")
     assert ptx.count("st.global") == 5
-    validation = validate(ptx, sequential_effect())
+    validation = validate(ptx, sequential_effect(), solve=partial(solve, effort=5_000_000))
     assert validation.holds, "\n".join(str(v) for v in validation.verdicts if v.verdict != "holds")
 
 

@@ -260,6 +260,9 @@ def test_uncovered_ptx_is_refused_with_its_line(body: str, message: str) -> None
     assert "line 17" in str(refusal.value)
 
 
+_SOME = "setp.ne.u32 %p1, %r1, 7;"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -269,6 +272,9 @@ def test_uncovered_ptx_is_refused_with_its_line(body: str, message: str) -> None
         (")\n{", ")\n.maxntid 16, 1, 1\n{", "k is limited to 16 threads"),
         (")\n{", ")\n.reqntid 64\n{", "k is limited to"),
         ("    ret;\n", "", "has no final `ret`"),
+        ("    ret;\n", f"    {_SOME} @%p1 ret;\n", "has no final `ret`"),
+        ("    ret;\n", f"    {_SOME} @%p1 bra L;\n    ret;\nL:\n", "has no final `ret`"),
+        ("    ret;\n", f"    {_SOME} @%p1 bra L;\n    bra M;\nL: ret;\nM:\n", "no final `ret`"),
     ],
 )
 def test_signature_and_launch_must_agree(old: str, new: str, message: str) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from ptx_schedules import many_schedules
 from tylo.layouts.errors import LaunchError
-from tylo.proofs.ptx.machine.launch import Unwritten, launch
+from tylo.proofs.ptx.machine.faults import MachineFault
+from tylo.proofs.ptx.machine.launch import Placed, Unwritten, launch
 
 PtxOf = Callable[[str], str]
 
@@ -179,3 +180,25 @@ def test_no_false_alarm_under_many_schedules(
 ) -> None:
     for seed in seeds:
         EVERY_KIND[kernel](lambda name: compile_example(name, "sm_90a"), seed=seed)
+
+
+@pytest.mark.parametrize("after", [0, 4, 8, 12, 20])
+def test_arrays_begin_where_they_are_placed(after: int) -> None:
+    ptx = """.version 8.0 .target sm_90 .address_size 64
+    .visible .entry k(.param .u64 x, .param .u64 y) {
+      .reg .b32 %r<4>; .reg .b64 %d<6>;
+      ld.param.u64 %d1, [x]; ld.param.u64 %d2, [y];
+      mov.u32 %r1, %tid.x; mul.wide.u32 %d3, %r1, 8;
+      add.s64 %d4, %d1, %d3; add.s64 %d5, %d2, %d3;
+      ld.global.u64 %d1, [%d4]; st.global.u64 [%d5], %d1; ret; }"""
+    x, y = np.arange(10, dtype=np.uint32), np.zeros(10, np.uint32)
+    given = [Placed(x, after), Placed(Unwritten(y), after)]
+    if after % 8:
+        with pytest.raises(MachineFault, match="no multiple of 8"):
+            launch(ptx, "k", 1, 5, given)
+        return
+    launch(ptx, "k", 1, 5, given)
+    assert y.tolist() == list(range(10))
+    for threads, moved in ((6, 0), (1, -8)):
+        with pytest.raises(MachineFault, match="outside of"):
+            launch(ptx.replace("[%d4]", f"[%d4+{moved}]"), "k", 1, threads, given)
