@@ -28,7 +28,6 @@ _TABLE: dict[tuple[int, bool], tuple[tuple[int, tuple[int, int, int, int], bool]
         (0, (1, 64, 3, 3), True),
         (1537, (1, 64, 3, 3), False),
         (3073, (3, 128, 3, 1), True),
-        (6145, (3, 128, 3, 1), False),
     ),
     (128, False): (
         (0, (1, 64, 2, 2), True),
@@ -38,7 +37,7 @@ _TABLE: dict[tuple[int, bool], tuple[tuple[int, tuple[int, int, int, int], bool]
     (128, True): (
         (0, (1, 64, 2, 2), True),
         (65, (2, 128, 2, 1), True),
-        (6145, (3, 64, 3, 1), False),
+        (6145, (3, 64, 3, 1), True),
     ),
 }
 # The same under a Boolean mask, and the reference: at depth 64 three groups that keep the first

@@ -1,18 +1,18 @@
-"""Who works on the last rows: blocks that stay share them out so that all end at about the same time.
+"""Who works on the last rows: blocks that stay share them out so that all end together.
 
-Blocks that stay take pairs of row blocks, an early one and a late one, which all take alike under a
-causal mask. But pairs do not divide among blocks: of 1024 pairs, 132 blocks would take 8 turns, where
-7.76 would do. So the pairs of the last turns are taken apart, and their halves given out one by one,
-the longest first, always to the block that has the least to do (R. L. Graham, "Bounds on Multiprocessing
-Timing Anomalies", 1969).
+Under a causal mask blocks that stay take pairs of row blocks, an early one and a late one, and all
+pairs take alike. But pairs do not divide among blocks: of 1024 pairs, 132 blocks would take 8 turns
+where 7.76 would do. So the pairs of the last turns are taken apart, and their halves given out one
+by one, the longest first, always to the block that has the least to do (R. L. Graham, "Bounds on
+Multiprocessing Timing Anomalies", 1969).
 
 >>> import numpy
 >>> shared = share_out(numpy.array([(3, 1)] * 5), blocks=2)
 >>> shared.whole_turns, shared.halves
-(0, ((0, 4, 8, 7), (2, 6, 1, 3, 5, 9)))
+(1, ((0, 4), (2, 1, 3, 5)))
 
-A half is numbered 2 * pair + (1 if it is the early one), counted from the first pair after the whole
-turns. Here both blocks take 10 steps, where turns would leave 12 to one.
+A half is numbered 2 * pair + (1 if it is the early one), counted from the first pair after the
+whole turns. Here both blocks take 10 steps, where whole turns would leave 12 to one.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from typing import Any
 
 from tylo.layouts.errors import GenerationError
 
-SHARE_PLACES = 1584  # of two bytes; all kernel parameters are 4096. Four for each of 3 * 132 blocks
+SHARE_PLACES = 792  # six for each of 132 blocks; long parameters make a launch slower
+MOST_SHARES = 16  # places of one block
 NO_SHARE = 0xFFFF  # beyond all that is taken apart
-_TURNS = 3  # at most, that are taken apart
+_TURNS = 2  # at most, that are taken apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,9 @@ def share_out(pairs: Any, *, blocks: int) -> Shares:
     `pairs` is an array (pairs, 2): how long the late and the early half take; 0 is no half. Raises
     `GenerationError` where a half would be given out twice or not at all.
     """
-    most = SHARE_PLACES // blocks - 1
+    most = min(MOST_SHARES, SHARE_PLACES // blocks) - 1
     turns = min(_TURNS, most // 2)
-    if turns == 0:
+    if turns < 1:
         return Shares(-(-len(pairs) // blocks))
     whole = max(0, len(pairs) // blocks - turns + 1)
     first = whole * blocks

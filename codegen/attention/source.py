@@ -24,7 +24,7 @@ from tylo.codegen.attention.member import (
     GROUP_THREADS,
     Member,
 )
-from tylo.codegen.attention.shares import SHARE_PLACES
+from tylo.codegen.attention.shares import MOST_SHARES, SHARE_PLACES
 from tylo.codegen.cuda_files import cuda_file
 from tylo.layouts.errors import GenerationError
 from tylo.proofs.pipelines.cuda_text import section_lines, setup_lines
@@ -108,6 +108,7 @@ def _constants(member: Member) -> str:
         "weight_words": member.keys // 4,
         "row_values": len(rows.groups),
         "share_places": SHARE_PLACES,
+        "most_shares": MOST_SHARES,
         "first_turn": FIRST_TURN,
         "first_output": FIRST_TURN + member.groups,
     }

@@ -6,6 +6,7 @@ attention(
     const __grid_constant__ TensorMap v_map, const __grid_constant__ TensorMap out_map,
     const __grid_constant__ Arguments given) {
     extern __shared__ unsigned char memory[];
+    __shared__ unsigned short own_shares[most_shares];
     const unsigned base = (shared_address(memory) + alignment - 1u) & ~(alignment - 1u);
     PLACES
     const Thread who = thread_of(threadIdx.x);
@@ -13,6 +14,7 @@ attention(
     if (threadIdx.x == 0u) {
         BARRIERS
         publish_barriers();
+        read_shares(given, own_shares);
     }
     __syncthreads();
 
@@ -21,7 +23,7 @@ attention(
         if (who.warp == 0u && elected()) {
             Ring q = {0u, 0u}, k = {0u, 0u}, v = {0u, 0u};
             for (int round = 0;; ++round) {
-                const Turn turn = turn_of(given, round);
+                const Turn turn = turn_of(given, own_shares, round);
                 if (turn.item < 0) break;
                 const Work work = work_of<rows, step>(given, turn);
                 if (work.none) continue;
@@ -56,7 +58,7 @@ attention(
         const unsigned next_turn = first_turn + (group + 1u == groups ? 0u : group + 1u);
         CONSUMER_BEGIN
         for (int round = 0;; ++round) {
-            const Turn turn = turn_of(given, round);
+            const Turn turn = turn_of(given, own_shares, round);
             if (turn.item < 0) break;
             const Work work = work_of<rows, step>(given, turn);
             if (work.none) continue;

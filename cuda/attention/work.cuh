@@ -27,16 +27,24 @@ struct Turn {
     bool early;
 };
 
+// The block's own halves, read once: parameters that were not read before take long to come.
+__device__ __forceinline__ void read_shares(const Arguments& given, unsigned short* own) {
+    for (int share = 0; share < given.shares; ++share)
+        own[share] = given.last[static_cast<int>(blockIdx.x) * given.shares + share];
+}
+
 // What the block does in its `round`; nothing more once the item is negative. Where rows see more keys
 // the later they come, they are paired, late with early, so that all pairs take alike; a pair is two
 // rounds. What is left after `whole_turns` is shared out half by half, as `last` lists; each block's list
 // ends with a half beyond all items.
-__device__ __forceinline__ Turn turn_of(const Arguments& given, int round) {
-    const int blocks = static_cast<int>(gridDim.x), block = static_cast<int>(blockIdx.x);
-    int item = (round >> given.paired) * blocks + block, half = round & given.paired;
+__device__ __forceinline__ Turn turn_of(
+    const Arguments& given, const unsigned short* own, int round) {
+    const int blocks = static_cast<int>(gridDim.x);
+    int item = (round >> given.paired) * blocks + static_cast<int>(blockIdx.x);
+    int half = round & given.paired;
     const int share = round - (given.whole_turns << given.paired);
     if (share >= 0) {
-        half = given.last[block * given.shares + share];
+        half = own[share];
         item = given.whole_turns * blocks + (half >> 1);
     }
     return {item < given.places * given.all_heads ? item : -1, (half & 1) != 0};
