@@ -144,6 +144,8 @@ class BitVectors:
         return self.extract(product, width, width)
 
     def divide(self, left: Expression, right: Expression, width: int, signed: bool) -> Expression:
+        if right.value == 1 and left.width == right.width == width > signed:
+            return left
         return self._binary("bvsdiv" if signed else "bvudiv", left, right, width)
 
     def remainder(

@@ -21,7 +21,7 @@ from tylo.proofs.ptx.claim_scope import Scope
 from tylo.proofs.ptx.claim_tables import Table
 from tylo.proofs.ptx.claim_terms import Access
 from tylo.proofs.ptx.claim_vectors import Solve, Value, values_at_once
-from tylo.proofs.ptx.contract import extent, sizes
+from tylo.proofs.ptx.contract import extent, ranges
 from tylo.proofs.ptx.scene import build
 
 _MOST_STORES = 1024
@@ -102,7 +102,7 @@ def _lowered(
 def _check_range(effect: Effect, store: Store, table: Table) -> None:
     """Offsets and conditions are the integers that the claim means, not those modulo 2^64."""
     conditions = [side for less in store.where for side in (less.left, less.right)]
-    known = sizes(effect)
+    known = ranges(effect)
     for term in (store.offset, store.repeat, *conditions, *(part.offset for part in store.parts)):
         try:
             extent(known, term)

@@ -4,9 +4,12 @@ Terms are over the integers, bit-vectors are modulo 2^64. The two agree because 
 subterm is computed first: it must fit, and whatever is divided or xored must not be negative.
 
 >>> from tylo.layouts.terms import name
->>> extent({"thread": 32, "block": 2**31 - 1}, name("block") * 512 + name("thread") * 4)
+>>> known = {"thread": (0, 31), "block": (0, 2**31 - 2), "n": (8, 100)}
+>>> extent(known, name("block") * 512 + name("thread") * 4)
 (0, 1099511626876)
->>> extent({"thread": 32}, (name("thread") - 1) // 4)
+>>> extent(known, (name("thread") + 64) // name("n"))
+(0, 11)
+>>> extent(known, (name("thread") - 1) // 4)
 Traceback (most recent call last):
 tylo.layouts.errors.ClaimError: thread - 1 may be -1; divide and xor what is never negative
 """
@@ -14,25 +17,23 @@ tylo.layouts.errors.ClaimError: thread - 1 may be -1; divide and xor what is nev
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from tylo.layouts.errors import ClaimError
-from tylo.layouts.terms import Integer, evaluate, show
+from tylo.layouts.terms import Integer, evaluate, names, show
 from tylo.proofs.effects import Effect
 from tylo.proofs.ptx.bitvector import BitVectors, Expression
+from tylo.proofs.ptx.ranges import Ranges, interval, launch_ranges
 
 _LIMIT = 2**63
 
 
-def extent(
-    sizes: Mapping[str, int], term: Integer, least: Mapping[str, int] = MappingProxyType({})
-) -> tuple[int, int]:
-    """Bounds of a term whose names run from 0, or their least, up to, not including, their size."""
+def extent(known: Ranges, term: Integer) -> tuple[int, int]:
+    """The least and the largest value of a term, from those of its names."""
     if isinstance(term, int):
         return term, term
     if term.operator == "name":
-        return least.get(term.operands[0], 0), sizes[term.operands[0]] - 1
-    left, right = (extent(sizes, operand, least) for operand in term.operands)
+        return known[term.operands[0]]
+    left, right = (extent(known, operand) for operand in term.operands)
     if term.operator in ("div", "mod", "xor"):
         for operand, (low, _) in zip(term.operands, (left, right), strict=True):
             if low < 0:
@@ -40,43 +41,30 @@ def extent(
                     f"{show(operand)} may be {low}", hint="divide and xor what is never negative"
                 )
     if term.operator in ("div", "mod") and right[0] == 0:
-        raise ClaimError(f"{show(term)} may divide by zero", hint="divide by a positive constant")
-    match term.operator:
-        case "+":
-            low, high = left[0] + right[0], left[1] + right[1]
-        case "-":
-            low, high = left[0] - right[1], left[1] - right[0]
-        case "*":
-            corners = [a * b for a in left for b in right]
-            low, high = min(corners), max(corners)
-        case "div":
-            low, high = left[0] // right[1], left[1] // right[0]
-        case "mod":
-            low, high = 0, min(left[1], right[1] - 1)
-        case _:
-            low, high = 0, (1 << max(left[1].bit_length(), right[1].bit_length())) - 1
+        raise ClaimError(
+            f"{show(term)} may divide by zero",
+            hint="divide by a constant, or by a size that is at least 1",
+        )
+    low, high = interval(term.operator, left, right)
     if low < -_LIMIT or high >= _LIMIT:
-        raise ClaimError(f"{show(term)} may leave 64 bits", hint="state fewer blocks")
+        several = ", ".join(f"{each} <= {known[each][1]}" for each in names(term))
+        raise ClaimError(
+            f"{show(term)} may leave 64 bits",
+            hint=f"bound its names more tightly, or state fewer blocks: now {several}",
+        )
     return low, high
 
 
-def sizes(effect: Effect) -> dict[str, int]:
-    """How many values, from zero on, each name in an effect's terms may have."""
-    known = {parameter.name: parameter.maximum + 1 for parameter in effect.parameters}
-    known["blocks"] = effect.maximum_blocks + 1
-    steps = max(
-        (extent(known, store.repeat, minima(effect))[1] for store in effect.stores), default=1
-    )
+def ranges(effect: Effect) -> dict[str, tuple[int, int]]:
+    """The least and the largest value of each name in an effect's terms."""
+    known = launch_ranges(effect)
+    steps = max((extent(known, store.repeat)[1] for store in effect.stores), default=1)
     written = [buffer.written for buffer in effect.buffers if buffer.written is not None]
     rows = max((extent(known, matrix.rows)[1] for matrix in written), default=1)
     columns = max((extent(known, matrix.columns)[1] for matrix in written), default=1)
-    known |= {"row": max(rows, 1), "column": max(columns, 1)}
-    return known | {"thread": effect.threads, "block": effect.maximum_blocks, "step": max(steps, 1)}
-
-
-def minima(effect: Effect) -> dict[str, int]:
-    """The least value of each size that is passed."""
-    return {parameter.name: parameter.minimum for parameter in effect.parameters}
+    counts = {"thread": effect.threads, "block": known["blocks"][1]}
+    counts |= {"step": steps, "row": rows, "column": columns}
+    return known | {each: (0, max(count, 1) - 1) for each, count in counts.items()}
 
 
 def sample(effect: Effect, least: int = 3) -> dict[str, int]:

@@ -1,14 +1,16 @@
 """Bit-vector conditions as linear conditions on integers, in the logic QF_LIA.
 
-A bit-vector is a number below 2^width, and each operator is what it is on numbers, followed by the
-wrap-around where bounds on the operands do not rule it out. That is an equivalence, not an
-abstraction, with one exception: a product of two values that vary becomes an integer of its own, of
-which `products.lemmas` says what holds of every product. A quotient by a value that varies is an
-integer q too, whose product with the divisor reaches up to the dividend: q * b <= a < q * b + b. So
-a script that cannot be satisfied shows that the condition cannot be. Sizes, strides and the rows
-between them are decided at once in this form, for which bit-blasting adders takes seconds. What has
-no such form, an exclusive or of two values that vary for one, gives no script, and is left to
-bit-vectors.
+A bit-vector of w bits is a number modulo 2^w. Of each node two things are kept: a form (`forms`)
+that is congruent to it, in which nothing wraps because nothing has to, and, where its value is
+asked for, that form moved into [0, 2^w), or into [-2^(w-1), 2^(w-1)) where it has a sign. If bounds
+show where the form lies, this is the form plus a constant. Else it becomes an atom, its remainder.
+So addresses are compared without the start of their buffer, and a sum that is cut to 32 bits and
+extended again is itself, wherever it is known to fit.
+
+That is an equivalence, not an abstraction, with one exception: a product of two values that vary
+becomes an atom of its own, of which `products.lemmas` says what holds of every product. So a script
+that cannot be satisfied shows that the condition cannot be. What has no such form, an exclusive or
+of two values that vary for one, gives no script, and is left to bit-vectors.
 
 >>> from tylo.proofs.ptx.bitvector import BitVectors
 >>> d = BitVectors()
@@ -19,29 +21,45 @@ bit-vectors.
 (assert (<= 0 a 100))
 (declare-const b Int)
 (assert (<= 0 b 200))
-(define-fun t2 () Int (+ a b))
-(define-fun t3 () Int (ite (< t2 256) t2 (- t2 256)))
-(define-fun t4 () Bool (< t3 a))
-(assert t4)
+(define-fun t0 () Int (+ a b))
+(define-fun t1 () Int (ite (< t0 256) t0 (- t0 256)))
+(define-fun t2 () Bool (< t1 a))
+(assert t2)
 (check-sat)
 <BLANKLINE>
 >>> integer_script([d.less(d.bit_xor(a, b, 8), a, 8, False)], {})
 ''
+
+With `holds`, a judge of scripts, a form that bounds leave in doubt is held against the conditions
+that have been written before: that row * columns + i is below 2^31 follows from row < rows and
+i < columns, and from no bounds of its parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import gcd
 from types import MappingProxyType
 
 from tylo.layouts.errors import PtxError
+from tylo.proofs.ptx.atoms import Atoms
+from tylo.proofs.ptx.forms import (
+    Form,
+    constant,
+    content,
+    divided,
+    integer,
+    number,
+    product,
+    reduced,
+    scaled,
+    total,
+)
 from tylo.proofs.ptx.nodes import Expression, bound, order
-from tylo.proofs.ptx.products import Product, lemmas
-from tylo.proofs.ptx.residues import residue
 
-_CONNECTIVES = {"bvand": "and", "bvor": "or", "bvxor": "xor"}
-_MOST_RUNS = 4  # of adjacent ones in a mask
-_COMPARED = {"=": "=", "bvult": "<", "bvslt": "<"}
+_MOST_TERMS = 64
+_MOST_RUNS = 5  # of adjacent ones in a mask
+_MOST_CONDITIONS = 200
 
 
 class _NoForm(Exception):
@@ -52,285 +70,370 @@ def integer_script(
     conditions: Iterable[Expression],
     maxima: Mapping[str, int],
     minima: Mapping[str, int] = MappingProxyType({}),
+    holds: Callable[[str], bool] | None = None,
 ) -> str:
     """A script that is satisfiable wherever all conditions can be one; empty if there is none.
 
     Variables lie between their minimum, zero if none is given, and their maximum.
     """
-    roots = list(conditions)
-    writer = _Writer(maxima, minima)
+    writer = _Writer(maxima, minima, holds)
     try:
-        writer.measure(order(roots))
-        for node in order(roots, writer.is_zero):
-            writer.write(node)
+        for root in _conjuncts(conditions):
+            writer.require(root)
     except _NoForm:
         return ""
-    facts = [f"(assert {fact})" for fact in lemmas(writer.products)]
-    asserted = [f"(assert {writer.truth(root)})" for root in roots]
-    return "\n".join(["(set-logic QF_LIA)", *writer.lines, *facts, *asserted, "(check-sat)", ""])
+    return writer.atoms.script(writer.asserted)
+
+
+def _conjuncts(conditions: Iterable[Expression]) -> list[Expression]:
+    """What must all be one: what is made of little first, as others are judged by it."""
+    found: dict[Expression, int] = {}
+    waiting = list(conditions)
+    while waiting:
+        each = waiting.pop()
+        if each.operator == "bvand" and len(found) + len(waiting) < _MOST_CONDITIONS:
+            waiting += each.operands
+        else:
+            found[each] = len(order([each]))
+    return sorted(found, key=lambda each: (found[each], each.serial))
 
 
 class _Writer:
-    """Text for each node, with a bound on it and the number of low bits that are zero."""
+    """The form of each node."""
 
-    def __init__(self, maxima: Mapping[str, int], minima: Mapping[str, int]) -> None:
-        self.maxima, self.minima = maxima, minima
-        self.lines: list[str] = []
-        self.products: list[Product] = []
-        self.quotients: dict[tuple[str, str], tuple[str, str]] = {}
-        self.named: dict[str, str] = {}
-        self.number: dict[int, str] = {}
-        self.bits: dict[int, str] = {}
+    def __init__(
+        self,
+        maxima: Mapping[str, int],
+        minima: Mapping[str, int],
+        holds: Callable[[str], bool] | None,
+    ) -> None:
+        self.maxima, self.minima, self.holds = maxima, minima, holds
+        self.atoms = Atoms()
+        self.asserted: list[str] = []
+        self.known: list[str] = []  # what is asserted and has no remainder in it
+        self.forms: dict[tuple[int, int], Form] = {}
+        self.values: dict[tuple[int, int], Form] = {}
+        self.truths: dict[int, str] = {}
         self.most: dict[int, int] = {}
-        self.least: dict[int, int] = {}
-        self.zeros: dict[int, int] = {}
-        self.count = 0
 
-    def name(self, text: str, sort: str = "Int") -> str:
-        """A name for a text that is used more than once; what is spelled alike is the same."""
-        if text in self.named:
-            return self.named[text]
-        called = self.named[text] = f"t{self.count}"
-        self.count += 1
-        self.lines.append(f"(define-fun {called} () {sort} {text})")
-        return called
+    def require(self, root: Expression) -> None:
+        """Assert that a node of one bit is one."""
+        for node in order([root]):
+            if id(node) not in self.most:
+                self._measure(node)
+        for node in order([root], self._is_zero):
+            self._write(node)
+        truth = self.truth(root)
+        self.asserted.append(truth)
+        if not self.atoms.is_doubtful(truth):
+            self.known.append(truth)
 
-    def truth(self, node: Expression) -> str:
-        """A node of one bit as a truth value."""
-        return self.bits.get(id(node)) or f"(= {self.number[id(node)]} 1)"
+    def _measure(self, node: Expression) -> None:
+        if node.opaque:
+            raise PtxError(f"a condition depends on memory through {node.operator}")
+        most = [self.most[id(operand)] for operand in node.operands]
+        self.most[id(node)] = min(bound(node, self.maxima, most), (1 << node.width) - 1)
 
-    def value(self, node: Expression) -> str:
-        """A node as a number."""
-        if id(node) not in self.number and id(node) not in self.bits:
-            # Below what is zero, but part of a residue.
-            for each in order([node], self.is_zero):
-                self.write(each)
-        if id(node) not in self.number:
-            self.number[id(node)] = self.name(f"(ite {self.bits[id(node)]} 1 0)")
-        return self.number[id(node)]
-
-    def measure(self, nodes: Iterable[Expression]) -> None:
-        """Bounds on each node, operands first."""
-        for node in nodes:
-            if node.opaque:
-                raise PtxError(f"a condition depends on memory through {node.operator}")
-            most = [self.most[id(operand)] for operand in node.operands]
-            self.most[id(node)] = min(bound(node, self.maxima, most), (1 << node.width) - 1)
-            self._bound_below(node)
-
-    def is_zero(self, node: Expression) -> bool:
+    def _is_zero(self, node: Expression) -> bool:
         """Whether bounds say that a node is zero, whatever lies below it."""
         return node.width > 1 and not self.most[id(node)]
 
-    def write(self, node: Expression) -> None:
-        if id(node) in self.number or id(node) in self.bits:
-            return
-        if self.is_zero(node):
-            self.zeros[id(node)], self.number[id(node)] = node.width, "0"
-            return
-        self.zeros[id(node)] = 0
-        if node.width == 1 and (text := self._truth_of(node)):
-            self.bits[id(node)] = text if node.operator == "constant" else self.name(text, "Bool")
-            return
-        text = self._number_of(node)
-        # More of them than it has bits would be zeros of whatever is put above it.
-        self.zeros[id(node)] = min(self.zeros[id(node)], node.width)
-        self.number[id(node)] = text if text.isidentifier() or text.isdigit() else self.name(text)
+    def _write(self, node: Expression) -> None:
+        if id(node) not in self.truths and node.width == 1 and (text := self._truth_of(node)):
+            self.truths[id(node)] = text
+        elif id(node) not in self.truths:
+            self.form(node, node.width)
 
-    def _bound_below(self, node: Expression) -> None:
-        """Of what a value surely exceeds, enough to divide by sizes that are not zero."""
-        least, operands = 0, node.operands
-        match node.operator:
-            case "variable":
-                least = self.minima.get(str(node.attribute), 0)
-            case "extract" if not node.attribute and self.most[id(operands[0])] < 1 << node.width:
-                least = self.least[id(operands[0])]
-            case "concat":
-                least = self.least[id(operands[0])]
-            case "bvudiv" if divisor := self.least[id(operands[1])]:
-                most = self.most[id(operands[0])] // divisor
-                self.most[id(node)] = min(self.most[id(node)], most)
-            case "bvurem" if self.least[id(operands[1])]:
-                most = self.most[id(operands[1])] - 1
-                self.most[id(node)] = min(self.most[id(node)], most)
-        self.least[id(node)] = least
+    def truth(self, node: Expression) -> str:
+        """A node of one bit as a truth value."""
+        if id(node) not in self.truths and (text := self._truth_of(node)):
+            self.truths[id(node)] = text  # below what is zero
+        if id(node) not in self.truths:
+            self.truths[id(node)] = self.atoms.equal(total(self.unsigned(node), constant(1), -1))
+        return self.truths[id(node)]
 
     def _truth_of(self, node: Expression) -> str:
-        operands = node.operands
-        if node.operator == "constant":
-            return "true" if node.attribute else "false"
-        if node.operator in _COMPARED:
-            signed = node.operator == "bvslt"
-            left, right = (self.signed(o) if signed else self.value(o) for o in operands)
-            return f"({_COMPARED[node.operator]} {left} {right})"
-        if node.operator in _CONNECTIVES:
-            left, right = map(self.truth, operands)
-            return f"({_CONNECTIVES[node.operator]} {left} {right})"
-        if node.operator == "ite":
-            return f"(ite {' '.join(map(self.truth, operands))})"
+        atoms, operands = self.atoms, node.operands
+        match node.operator:
+            case "constant":
+                return "true" if node.attribute else "false"
+            case "=":
+                return self._equal(*operands)
+            case "bvult":
+                left, right = map(self.unsigned, operands)
+                return atoms.negative(total(left, right, -1))
+            case "bvslt":
+                left, right = map(self.signed, operands)
+                return atoms.negative(total(left, right, -1))
+            case "bvand" | "bvor" | "bvxor" | "ite":
+                return atoms.connected(node.operator, *map(self.truth, operands))
         return ""
 
-    def signed(self, node: Expression) -> str:
+    def _equal(self, left: Expression, right: Expression) -> str:
+        width = left.width
+        if width == 1 and (id(left) in self.truths or id(right) in self.truths):
+            return self.atoms.connected("=", self.truth(left), self.truth(right))
+        size = 1 << width
+        difference = reduced(total(self.form(left, width), self.form(right, width), -1), size)
+        low, high = self.atoms.interval(difference)
+        if (-size < low and high < size) or self._lies(difference, 1 - size, size):
+            return self.atoms.equal(difference)
+        return self.atoms.equal(self._moved(difference, size, 0))
+
+    def unsigned(self, node: Expression) -> Form:
+        """A node as a number from 0."""
+        return self._value(node, 0)
+
+    def signed(self, node: Expression) -> Form:
         """A node as a number that may be negative."""
-        text, half = self.value(node), 1 << (node.width - 1)
-        if self.most[id(node)] < half:
-            return text
-        return f"(ite (< {text} {half}) {text} (- {text} {2 * half}))"
+        return self._value(node, -(1 << (node.width - 1)))
 
-    def wrapped(self, text: str, most: int, width: int) -> str:
-        """A number that is not negative, modulo 2^width."""
-        return text if most < 1 << width else f"(mod {text} {1 << width})"
+    def _value(self, node: Expression, low: int) -> Form:
+        key = id(node), low
+        if key not in self.values:
+            form = self._moved(self.form(node, node.width), 1 << node.width, low)
+            if low == 0:
+                self.atoms.clip(form, self.most[id(node)])
+            self.values[key] = form
+        return self.values[key]
 
-    def _number_of(self, node: Expression) -> str:
+    def _plain(self, node: Expression) -> Form | None:
+        """A node as a number from 0, if that is known without a remainder."""
+        found = self._placed(self.form(node, node.width), 1 << node.width, 0)
+        if found is None or self.atoms.is_doubtful_form(found):
+            return None
+        self.atoms.clip(found, self.most[id(node)])
+        return found
+
+    def _placed(self, form: Form, size: int, low: int) -> Form | None:
+        """The congruent form that lies in [low, low + size) by the bounds of its atoms."""
+        for each in (form, reduced(form, size)):
+            least, most = self.atoms.interval(each)
+            away = (least - low) // size * size
+            if most - away < low + size:
+                return total(each, constant(-away))
+        return None
+
+    def _moved(self, form: Form, size: int, low: int) -> Form:
+        """A number in [low, low + size) that is congruent to the form."""
+        placed = self._placed(form, size, low)
+        if placed is not None:
+            return placed
+        form = reduced(form, size)
+        if self._lies(form, low, low + size):
+            return form
+        least, most = self.atoms.interval(form)
+        end = low + size
+        text = self.atoms.named(form)
+        if least >= low and most < end + size:
+            found = f"(ite (< {text} {end}) {text} (- {text} {size}))"
+        elif least >= low - size and most < end:
+            found = f"(ite (< {text} {integer(low)}) (+ {text} {size}) {text})"
+        elif low == 0:
+            found = f"(mod {text} {size})"
+        else:
+            rest = self.atoms.name(f"(mod {text} {size})")
+            found = f"(ite (< {rest} {end}) {rest} (- {rest} {size}))"
+        return self.atoms.remainder(found, (low, end - 1))
+
+    def _lies(self, form: Form, low: int, end: int) -> bool:
+        """Whether what is known shows that a form lies in [low, end)."""
+        if self.holds is None or not self.known or self.atoms.is_doubtful_form(form):
+            return False
+        text = self.atoms.named(form)
+        outside = f"(or (< {text} {integer(low)}) (<= {integer(end)} {text}))"
+        return self.holds(self.atoms.script([*self.known, outside]))
+
+    def form(self, node: Expression, bits: int) -> Form:
+        """A form that is congruent to a node modulo 2^bits."""
+        key = id(node), bits
+        if key in self.forms:
+            return self.forms[key]
+        whole = self.forms.get((id(node), node.width))
+        if whole is not None and not self.atoms.is_doubtful_form(whole):
+            return whole
+        if self._is_zero(node):
+            found: Form = {}
+        elif id(node) in self.truths:
+            found = self.atoms.bit(self.truths[id(node)])
+        else:
+            found = self._form_of(node, bits)
+        self.forms[key] = found
+        return found
+
+    def _form_of(self, node: Expression, bits: int) -> Form:
         width, operands = node.width, node.operands
         match node.operator:
             case "constant":
-                self.zeros[id(node)] = _trailing(int(node.attribute))
-                return str(node.attribute)
+                return constant(int(node.attribute))
             case "variable":
                 called = str(node.attribute)
-                self.lines.append(f"(declare-const {called} Int)")
-                least = self.least[id(node)]
-                self.lines.append(f"(assert (<= {least} {called} {self.most[id(node)]}))")
-                self.count += 1
-                return called
+                least = max(0, self.minima.get(called, 0))
+                return self.atoms.variable(called, (least, self.most[id(node)]))
             case "concat":
-                first = operands[0]
-                whole = self.zeros[id(operands[1])] if first.value == 0 else 0
-                self.zeros[id(node)] = (
-                    first.width + whole if first.value == 0 else self.zeros[id(first)]
-                )
-                return self._joined(operands)
+                return self._joined(operands, bits)
             case "extract":
-                low = int(node.attribute)
-                text, most = self.value(operands[0]), self.most[id(operands[0])]
-                if low == 0 and most >> width:
-                    return residue(operands[0], width, self.value)
-                text = f"(div {text} {1 << low})" if low else text
-                return self.wrapped(text, most >> low, width)
+                return self._above(operands[0], int(node.attribute), bits)
+            case "sign_extend" if bits <= operands[0].width:
+                return self.form(operands[0], bits)
             case "sign_extend":
-                signed = self.signed(operands[0])
-                if self.most[id(operands[0])] < 1 << (operands[0].width - 1):
-                    return signed
-                signed = self.name(signed)
-                return f"(ite (< {signed} 0) (+ {signed} {1 << width}) {signed})"
+                return self.signed(operands[0])
             case "ite":
-                chosen, otherwise = self.value(operands[1]), self.value(operands[2])
-                return f"(ite {self.truth(operands[0])} {chosen} {otherwise})"
-        return self._binary(node)
-
-    def _joined(self, pieces: tuple[Expression, ...]) -> str:
-        terms, low = [], 0
-        for piece in pieces:
-            if piece.value != 0:
-                text = self.value(piece)
-                terms.append(f"(* {1 << low} {text})" if low else text)
-            low += piece.width
-        return f"(+ {' '.join(terms)})" if len(terms) > 1 else terms[0] if terms else "0"
-
-    def _binary(self, node: Expression) -> str:
-        width, (left, right) = node.width, node.operands
-        a, b, constant = self.value(left), self.value(right), right.value
-        low, high = self.most[id(left)], self.most[id(right)]
-        size = 1 << width
-        match node.operator:
-            case "bvadd":
-                self.zeros[id(node)] = min(self.zeros[id(left)], self.zeros[id(right)])
-                if low + high < size:
-                    return f"(+ {a} {b})"
-                total = self.name(f"(+ {a} {b})")
-                return f"(ite (< {total} {size}) {total} (- {total} {size}))"
-            case "bvsub":
-                difference = self.name(f"(- {a} {b})")
-                return f"(ite (< {difference} 0) (+ {difference} {size}) {difference})"
-            case "bvmul" if constant is None:
-                found = self._product(a, b, low * high)
-                return self.wrapped(found.name, found.most, width)
-            case "bvudiv" | "bvurem" if constant is None:
-                quotient, product = self._quotient(a, b, low)
-                if self.least[id(right)]:
-                    return quotient if node.operator == "bvudiv" else f"(- {a} {product})"
-                if node.operator == "bvudiv":
-                    return f"(ite (= {b} 0) {size - 1} {quotient})"
-                return f"(ite (= {b} 0) {a} (- {a} {product}))"
+                return self._chosen(node, bits)
+            case "bvadd" | "bvsub":
+                left, right = (self.form(operand, bits) for operand in operands)
+                return total(left, right, 1 if node.operator == "bvadd" else -1)
             case "bvmul":
-                self.zeros[id(node)] = _trailing(int(constant or 0)) + self.zeros[id(left)]
-                return self.wrapped(f"(* {constant} {a})", low * int(constant or 0), width)
-            case "bvshl" if constant is not None:
-                amount = min(constant, width)
-                self.zeros[id(node)] = amount + self.zeros[id(left)]
-                return self.wrapped(f"(* {1 << amount} {a})", low << amount, width)
-            case "bvlshr" if constant is not None:
-                return f"(div {a} {1 << constant})" if constant < width else "0"
-            case "bvashr" if constant is not None and low < size // 2:
-                return f"(div {a} {1 << constant})" if constant < width else "0"
-            case "bvudiv" if constant:
-                return f"(div {a} {constant})"
-            case "bvurem" if constant and not constant & (constant - 1) and low >= constant:
-                return residue(left, constant.bit_length() - 1, self.value)
-            case "bvand" if constant and not constant & (constant + 1) and low > constant:
-                self.zeros[id(node)] = self.zeros[id(left)]
-                return residue(left, constant.bit_length(), self.value)
-            case "bvurem" if constant:
-                return f"(mod {a} {constant})"
-            case "bvand" if constant is not None:
-                self.zeros[id(node)] = max(self.zeros[id(left)], _trailing(constant))
-                return _masked(a, constant, low)
+                return self._multiplied(node, bits)
+        return self._binary(node, bits, *operands)
+
+    def _joined(self, pieces: tuple[Expression, ...], bits: int) -> Form:
+        found: Form = {}
+        low = 0
+        for piece in pieces:
+            if low < bits and piece.value != 0:
+                last = low + piece.width >= bits
+                part = self.form(piece, bits - low) if last else self.unsigned(piece)
+                found = total(found, part, 1 << low)
+            low += piece.width
+        return found
+
+    def _above(self, node: Expression, low: int, bits: int) -> Form:
+        """The bits from `low` on."""
+        return self._floor(self.form(node, low + bits), 1 << low)
+
+    def _floor(self, form: Form, divisor: int) -> Form:
+        """The quotient by a positive number, rounded down."""
+        whole, rest = divided(form, divisor)
+        low, high = self.atoms.interval(rest)
+        if low // divisor == high // divisor:
+            return total(whole, constant(low // divisor))
+        varying = {each: times for each, times in rest.items() if each}
+        by = gcd(content(varying), divisor)
+        divisor //= by
+        more, ones = divmod(rest.get((), 0) // by, divisor)
+        whole = total(whole, constant(more))
+        rest = total({each: times // by for each, times in varying.items()}, constant(ones))
+        low, high = self.atoms.interval(rest)
+        text = f"(div {self.atoms.named(rest)} {divisor})"
+        return total(whole, self.atoms.defined(text, (low // divisor, high // divisor)))
+
+    def _chosen(self, node: Expression, bits: int) -> Form:
+        condition, *sides = node.operands
+        exact = [self._plain(side) for side in sides] if bits == node.width else [None]
+        known = [side for side in exact if side is not None]
+        first, second = known if len(known) == 2 else (self.form(side, bits) for side in sides)
+        common = {each: times for each, times in first.items() if second.get(each) == times}
+        rests = [total(side, common, -1) for side in (first, second)]
+        truth = self.truth(condition)
+        if truth == "true":
+            return first
+        if truth == "false" or self.atoms.makes_equal(truth, first, second):
+            return second
+        ends = [self.atoms.interval(rest) for rest in rests]
+        low, high = min(low for low, _ in ends), max(high for _, high in ends)
+        texts = " ".join(map(self.atoms.named, rests))
+        found = self.atoms.defined(f"(ite {truth} {texts})", (low, high))
+        if len(known) == 2 and not common:
+            self.atoms.clip(found, self.most[id(node)])
+        return total(common, found)
+
+    def _multiplied(self, node: Expression, bits: int) -> Form:
+        left, right = node.operands
+        if right.value is not None:
+            return scaled(self.form(left, bits), right.value)
+        exact = [self._plain(side) for side in node.operands]
+        known = [side for side in exact if side is not None]
+        first, second = known if len(known) == 2 else (self.form(s, bits) for s in node.operands)
+        found = product(first, second)
+        if len(found) > _MOST_TERMS:
+            raise _NoForm
+        if len(known) == 2:
+            self.atoms.multiply(first, second)
+        return found
+
+    def _binary(self, node: Expression, bits: int, left: Expression, right: Expression) -> Form:
+        width, amount = node.width, right.value
+        match node.operator:
+            case "bvshl" if amount is not None:
+                return scaled(self.form(left, bits), 1 << amount) if amount < width else {}
+            case "bvlshr" | "bvashr" if amount is not None and bits + amount <= width:
+                return self._above(left, amount, bits)
+            case "bvlshr" if amount is not None:
+                return self._floor(self.unsigned(left), 1 << min(amount, width))
+            case "bvashr" if amount is not None:
+                return self._floor(self.signed(left), 1 << min(amount, width))
+            case "bvand" if amount is not None:
+                return self._masked(left, amount, bits)
+            case "bvor" | "bvxor" if amount is not None:
+                twice = -2 if node.operator == "bvxor" else -1
+                either = total(self.form(left, bits), constant(amount))
+                return total(either, self._masked(left, amount, bits), twice)
             case "bvor" | "bvxor" if self._apart(left, right):
-                return f"(+ {a} {b})"
-            case "bvxor" if constant == size - 1:
-                return f"(- {size - 1} {a})"
-            case "bvxor" | "bvor" if constant is not None:
-                # a + c counts the bits that both have twice.
-                both, twice = _masked(a, constant, low), node.operator == "bvxor"
-                return f"(- (+ {a} {constant}) {f'(* 2 {both})' if twice else both})"
+                return total(self.form(left, bits), self.form(right, bits))
+            case "bvudiv" if amount:
+                return self._floor(self.unsigned(left), amount)
+            case "bvurem" if amount and not amount & (amount - 1):
+                return self._masked(left, amount - 1, bits)
+            case "bvurem" if amount:
+                return self._moved(self.unsigned(left), amount, 0)
+            case "bvudiv" | "bvurem" | "bvsdiv" | "bvsrem" if amount is None:
+                return self._divided(node, left, right)
         raise _NoForm
 
-    def _product(self, left: str, right: str, most: int) -> Product:
-        """A product of two values that vary."""
-        for known in self.products:
-            if set(known.factors) == {left, right}:
-                return known
-        product = Product(f"product{len(self.products)}", most, (left, right))
-        self.products.append(product)
-        self.lines.append(f"(declare-const {product.name} Int)")
-        return product
+    def _divided(self, node: Expression, left: Expression, right: Expression) -> Form:
+        """The quotient or the remainder by a value that varies."""
+        signed, width = node.operator in ("bvsdiv", "bvsrem"), node.width
+        dividend, divisor = self._plain(left), self._plain(right)
+        if dividend is None or divisor is None:
+            raise _NoForm
+        ends = [self.atoms.interval(each)[1] for each in (dividend, divisor)]
+        if signed and max(ends) >= 1 << (width - 1):
+            raise _NoForm
+        quotient = self.atoms.quotient(dividend, divisor, (1 << width) - 1)
+        if node.operator in ("bvudiv", "bvsdiv"):
+            return quotient
+        # By zero, the remainder is the dividend, and so it is here.
+        return total(dividend, product(quotient, divisor), -1)
 
-    def _quotient(self, left: str, right: str, most: int) -> tuple[str, str]:
-        """The names of a quotient, where the divisor is not zero, and of its product with it."""
-        if (left, right) not in self.quotients:
-            quotient = f"quotient{len(self.quotients)}"
-            self.lines.append(f"(declare-const {quotient} Int)")
-            self.lines.append(f"(assert (<= 0 {quotient} {most}))")
-            product = self._product(quotient, right, most).name
-            end = f"(< {left} (+ {product} {right}))"
-            self.lines.append(f"(assert (or (= {right} 0) (and (<= {product} {left}) {end})))")
-            self.quotients[left, right] = quotient, product
-        return self.quotients[left, right]
+    def _masked(self, node: Expression, mask: int, bits: int) -> Form:
+        """The sum of a node's parts under the runs of adjacent ones of a mask."""
+        found: Form = {}
+        for run, (low, end) in enumerate(_runs(mask)):
+            if run == _MOST_RUNS:
+                raise _NoForm
+            if low < bits:
+                top = self.form(node, bits) if end >= bits else self._low(node, end)
+                found = total(found, scaled(self._floor(top, 1 << low), 1 << low))
+        return found
+
+    def _low(self, node: Expression, bits: int) -> Form:
+        """The number that the lowest bits of a node are."""
+        return self._moved(self.form(node, bits), 1 << bits, 0) if bits else {}
 
     def _apart(self, left: Expression, right: Expression) -> bool:
         """Whether two numbers have no bit in common, the one being below the other's lowest."""
-        return any(
-            self.most[id(small)] < 1 << self.zeros[id(large)]
-            for small, large in ((left, right), (right, left))
-        )
+        for small, large in ((left, right), (right, left)):
+            form = self.form(large, large.width)
+            if number(form) == 0:
+                return True
+            lowest = content(form) & -content(form)
+            if self.most[id(small)] < min(lowest, 1 << large.width):
+                return True
+        return False
 
 
-def _trailing(value: int) -> int:
-    """How many of the lowest bits of a number are zero."""
-    return (value & -value).bit_length() - 1 if value else 64
+def _runs(mask: int) -> Iterator[tuple[int, int]]:
+    """Where each run of adjacent ones begins and ends.
 
-
-def _masked(text: str, mask: int, most: int) -> str:
-    """A number under a mask: the sum of its parts under runs of adjacent ones."""
-    parts = []
-    while mask:
-        low = _trailing(mask)
-        run = mask & ~(mask + (1 << low))
-        mask ^= run
-        end = 1 << run.bit_length()
-        part = text if most < end else f"(mod {text} {end})"
-        parts.append(f"(* {1 << low} (div {part} {1 << low}))" if low else part)
-        if len(parts) > _MOST_RUNS:
-            raise _NoForm
-    return f"(+ {' '.join(parts)})" if len(parts) > 1 else parts[0] if parts else "0"
+    >>> list(_runs(0b1011100))
+    [(2, 5), (6, 7)]
+    """
+    start = 0
+    while mask >> start:
+        start += (mask >> start & -(mask >> start)).bit_length() - 1
+        end = start
+        while mask >> end & 1:
+            end += 1
+        yield start, end
+        start = end

@@ -17,6 +17,9 @@ from tylo.layouts.errors import PtxError
 from tylo.proofs.ptx.folding import FOLD, as_signed
 
 
+_DIVISIONS = frozenset({"bvudiv", "bvurem", "bvsdiv", "bvsrem"})
+
+
 class Expression:
     """A node: `operator` (an SMT-LIB one where there is one), `operands`, and the result's width.
 
@@ -46,7 +49,7 @@ class Expression:
     @property
     def nonlinear(self) -> bool:
         """Whether this is a product of two values that both vary, or a quotient."""
-        if self.operator in ("bvudiv", "bvurem"):
+        if self.operator in _DIVISIONS:
             return self.operands[1].value is None
         return self.operator == "bvmul" and all(o.value is None for o in self.operands)
 

@@ -32,7 +32,7 @@ any address, in 32 or 64 bits, violates an address or bounds obligation.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -92,7 +92,16 @@ class Obligation:
         """
         if self.settled or not self.scene.effect.parameters:
             return ""
-        return integer_script([*self.assumed, self.violation], *self.scene.limits())
+        return self._integers([*self.assumed, self.violation])
+
+    def judged(self, holds: Callable[[str], bool]) -> str:
+        """Like `linear`, where what is assumed decides whether a sum wraps."""
+        return self._integers([*self.assumed, self.violation], holds) if self.linear else ""
+
+    def _integers(
+        self, stated: Sequence[Expression], holds: Callable[[str], bool] | None = None
+    ) -> str:
+        return integer_script(stated, *self.scene.limits(), holds)
 
     @property
     def exact(self) -> bool:
@@ -115,7 +124,7 @@ class Obligation:
         """The script under further conditions."""
         stated = [*self.assumed, *conditions, self.violation]
         whole = self.exact and self.scene.effect.parameters
-        return (integer_script(stated, *self.scene.limits()) if whole else "") or script(stated)
+        return (self._integers(stated) if whole else "") or script(stated)
 
 
 def obligations(ptx_text: str, effect: Effect, architecture: str | None = None) -> list[Obligation]:

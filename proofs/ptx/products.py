@@ -27,7 +27,10 @@ _VECTORS = (2, 4, 8)
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product as a variable `name` that is at most `most`, and the texts of its factors."""
+    """A product as the text `name`, which is at most `most`, and the texts of its factors.
+
+    Neither is negative. The text may be a sum: (a + b) * c is a * c + b * c.
+    """
 
     name: str
     most: int

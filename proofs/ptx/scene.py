@@ -14,7 +14,7 @@ from tylo.layouts.terms import Integer
 from tylo.layouts.terms import name as named
 from tylo.proofs.effects import Buffer, Effect, Less, Store
 from tylo.proofs.ptx.bitvector import BitVectors, Expression, evaluate, order
-from tylo.proofs.ptx.contract import expression, extent, minima, sample, sizes
+from tylo.proofs.ptx.contract import expression, extent, ranges, sample
 from tylo.proofs.ptx.program import Entry, Variable
 from tylo.proofs.ptx.samples import samples
 
@@ -47,10 +47,11 @@ class Scene:
     sources: dict[str, tuple[Expression, ...]]
     shared: dict[str, tuple[Variable, Expression]]
     known: tuple[_Values, ...]
+    ranges: Mapping[str, tuple[int, int]]
 
     def value(self, term: Integer) -> Expression:
         """A term of the contract in 64 bits."""
-        extent(sizes(self.effect), term, minima(self.effect))
+        extent(self.ranges, term)
         variables = {
             **{"thread": self.thread, "block": self.block, "blocks": self.blocks},
             **{"step": self.step, "row": self.row, "column": self.column, **self.sizes},
@@ -80,12 +81,12 @@ class Scene:
 
     def limits(self) -> tuple[dict[str, int], dict[str, int]]:
         """The largest value of each variable, and the smallest of those that are not from zero."""
-        counted = sizes(self.effect)
         # A size may be called what a variable is: those of sizes are named by their place alone.
-        known = {name: counted[name] - 1 for name in _COUNTED}
-        largest = {f"size{i}": p.maximum for i, p in enumerate(self.effect.parameters)}
-        smallest = {f"size{i}": p.minimum for i, p in enumerate(self.effect.parameters)}
-        return known | largest | {"blocks": self.effect.maximum_blocks}, smallest
+        sizes = [self.ranges[each.name] for each in self.effect.parameters]
+        largest = {name: self.ranges[name][1] for name in (*_COUNTED, "blocks")}
+        largest |= {f"size{i}": most for i, (_, most) in enumerate(sizes)}
+        smallest = {f"size{i}": least for i, (least, _) in enumerate(sizes)}
+        return largest, smallest | {"blocks": self.ranges["blocks"][0]}
 
     def repeats(self) -> list[Integer]:
         """The numbers of steps that stores have, each once, other than one."""
@@ -163,6 +164,8 @@ class Scene:
         while found - used:
             new = found - used
             used |= new
+            if "block" in new and any("blocks" in variables_of(each) for each in preconditions):
+                found = found | {"blocks"}
             for name in new & self.made.keys():
                 found = found.union(*map(variables_of, self.assumed.get(name, ())))
             found = found.union(
@@ -234,12 +237,10 @@ def build(effect: Effect) -> Scene:
             assumed[name] = (domain.less(variable, domain.constant(size, width), width, False),)
         return variable
 
-    thread = counted("thread", effect.threads)
-    block = counted("block", effect.maximum_blocks)
-    known = sizes(effect)
-    step, row, column = (counted(name, known[name]) for name in ("step", "row", "column"))
+    known = ranges(effect)
+    thread, block, step, row, column = (counted(name, known[name][1] + 1) for name in _COUNTED)
     blocks = domain.variable("blocks", 32)
-    limit = domain.constant(effect.maximum_blocks + 1, 32)
+    limit = domain.constant(known["blocks"][1] + 1, 32)
     assumed["blocks"] = (
         domain.less(domain.extend(block, block.width, 32, False), blocks, 32, False),
         domain.less(blocks, limit, 32, False),
@@ -249,7 +250,7 @@ def build(effect: Effect) -> Scene:
         width = parameter.bits
         size = domain.variable(f"size{index}", width)
         given[parameter.name] = size
-        assumed[f"size{index}"] = _within(domain, size, parameter.minimum, parameter.maximum)
+        assumed[f"size{index}"] = _within(domain, size, *known[parameter.name])
     bases = {}
     for index, buffer in enumerate(effect.buffers):
         zeros = buffer.alignment.bit_length() - 1
@@ -262,6 +263,7 @@ def build(effect: Effect) -> Scene:
         *(effect, domain, thread, block, blocks, step, row, column, given, bases, assumed),
         *({}, {}, {}),
         samples(effect),
+        known,
     )
 
 

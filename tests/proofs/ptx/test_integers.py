@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tylo.proofs.ptx.bitvector import BitVectors, Expression, evaluate
 from tylo.proofs.ptx.inprocess import solve
 from tylo.proofs.ptx.integers import integer_script
+from tylo.proofs.ptx.nodes import evaluate_each, order
 
 _WIDTHS = (4, 8, 12)
 
@@ -86,6 +88,57 @@ def test_integers_agree_with_bit_vectors(seed: int) -> None:
     assert len(asked) > 20
     for script, verdict in zip(scripts, iter(["holds", "fails"] * decided), strict=True):
         assert not script or solve([script]) == [verdict], script
+
+
+def compared(d: BitVectors, g: random.Random, depth: int) -> Expression:
+    """A random comparison."""
+    left, right = (grown(d, g, depth, 4) for _ in range(2))
+    if g.random() < 0.3:
+        left = d.divide(left, right, 4, False) if g.random() < 0.5 else d.remainder(
+            left, right, 4, False
+        )
+    if g.random() < 0.3:
+        return d.equal(left, right, 4)
+    return d.less(left, right, 4, g.random() < 0.5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_other_conditions_say_excludes_no_point(seed: int) -> None:
+    g = random.Random(100 + seed)
+    asked = refuted = judged = 0
+
+    def holds(script: str) -> bool:
+        nonlocal judged
+        judged += 1
+        return solve([script]) == ["holds"]
+
+    for _ in range(60):
+        d = BitVectors()
+        conditions = [compared(d, g, depth) for depth in (0, 0, 1, 2)]
+        maxima = {f"v{i}.{w}": g.randrange(1, 1 << min(w, 3)) for i in range(3) for w in _WIDTHS}
+        script = integer_script(conditions, maxima, {"v0.4": 1}, holds)
+        if not script:
+            continue
+        used = {
+            str(node.attribute)
+            for node in order(conditions)
+            if node.operator == "variable"
+        }
+        ranges = [range(name == "v0.4", maxima[name] + 1) for name in sorted(used)]
+        points = [dict(zip(sorted(used), p, strict=True)) for p in itertools.product(*ranges)]
+        if len(points) > 4096:
+            continue
+        possible = any(all(values) for values in evaluate_each(conditions, points))
+        verdict = solve([script])
+        asked += 1
+        refuted += verdict == ["holds"]
+        if possible or any(condition.product for condition in conditions):
+            assert verdict == ["fails"] or not possible, script
+        else:
+            assert verdict == ["holds"], script
+    assert asked > 20
+    assert refuted > 5
+    assert judged > 20
 
 
 def test_known_zero_bits_end_with_the_value() -> None:

@@ -1,0 +1,251 @@
+"""The atoms of forms: names in a solver's script, with their definitions and what bounds them.
+
+>>> atoms = Atoms()
+>>> i = atoms.variable("i", (0, 99))
+>>> half = atoms.defined("(div i 2)", (0, 49))
+>>> print(atoms.script([atoms.negative({**half, (): -30})]))
+(set-logic QF_LIA)
+(declare-const i Int)
+(assert (<= 0 i 99))
+(define-fun t0 () Int (div i 2))
+(define-fun t1 () Bool (< t0 30))
+(assert t1)
+(check-sat)
+<BLANKLINE>
+>>> atoms.negative({**half, (): -50})
+'true'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from tylo.proofs.ptx.forms import (
+    Form,
+    Range,
+    atom,
+    constant,
+    content,
+    integer,
+    interval,
+    number,
+    product,
+    scaled,
+    text,
+    total,
+)
+from tylo.proofs.ptx.products import Product, lemmas
+
+_NAME = re.compile(r"[A-Za-z][\w.]*")
+_CONNECTIVES = {"bvand": "and", "bvor": "or", "bvxor": "xor", "ite": "ite", "=": "="}
+_OPPOSITE = {"true": "false", "false": "true"}
+
+
+class Atoms:
+    """What is declared and defined so far."""
+
+    def __init__(self) -> None:
+        self.lines: dict[str, tuple[str, ...]] = {}  # by the name that they define
+        self.ranges: dict[str, Range] = {}
+        self.names: dict[str, str] = {}  # by the text that they stand for
+        self.products: dict[tuple[str, ...], str] = {}
+        self.factors: dict[tuple[str, str], Product] = {}
+        self.facts: dict[str, list[str]] = {}  # by the name that they are about
+        self.equalities: dict[str, Form] = {}  # what is zero where a truth value is true
+        self.doubtful: set[str] = set()  # remainders, and what is made of them
+
+    def variable(self, name: str, bounds: Range) -> Form:
+        """A variable between two numbers."""
+        low, high = bounds
+        lines = f"(declare-const {name} Int)", f"(assert (<= {low} {name} {high}))"
+        self.lines.setdefault(name, lines)
+        self.ranges[name] = bounds
+        return atom(name)
+
+    def name(self, spelled: str, sort: str = "Int") -> str:
+        """A name for a text; what is spelled alike is the same."""
+        if spelled in self.lines or spelled in _OPPOSITE or spelled.isdigit():
+            return spelled
+        if spelled not in self.names:
+            called = self.names[spelled] = f"t{len(self.names)}"
+            self.lines[called] = (f"(define-fun {called} () {sort} {spelled})",)
+            if any(each in self.doubtful for each in _NAME.findall(spelled)):
+                self.doubtful.add(called)
+        return self.names[spelled]
+
+    def named(self, form: Form) -> str:
+        """A form's text, as a name where it is longer."""
+        return self.name(self.text(form))
+
+    def text(self, form: Form) -> str:
+        """A form's text."""
+        return text(form, self._multiplied)
+
+    def defined(self, spelled: str, bounds: Range) -> Form:
+        """What a text stands for, which lies between two numbers, as an atom."""
+        called = self.name(spelled)
+        if called.isdigit():
+            return constant(int(called))
+        low, high = self.ranges.get(called, bounds)
+        self.ranges[called] = max(low, bounds[0]), min(high, bounds[1])
+        return atom(called)
+
+    def remainder(self, spelled: str, bounds: Range) -> Form:
+        """A remainder that is in doubt, as an atom."""
+        found = self.defined(spelled, bounds)
+        self.doubtful |= {name for each in found for name in each}
+        return found
+
+    def bit(self, truth: str) -> Form:
+        """A truth value as a number."""
+        if truth in _OPPOSITE:
+            return constant(int(truth == "true"))
+        return self.defined(f"(ite {truth} 1 0)", (0, 1))
+
+    def clip(self, form: Form, most: int) -> None:
+        """An atom alone is at most a number."""
+        if len(form) == 1:
+            ((each, times),) = form.items()
+            if times == 1 and len(each) == 1 and most < self.ranges[each[0]][1]:
+                self.ranges[each[0]] = self.ranges[each[0]][0], most
+
+    def interval(self, form: Form) -> Range:
+        """The least and the largest value of a form, as far as bounds tell."""
+        return interval(form, self.ranges)
+
+    def is_doubtful(self, spelled: str) -> bool:
+        """Whether a remainder that is in doubt is part of a text."""
+        return any(each in self.doubtful for each in _NAME.findall(spelled))
+
+    def is_doubtful_form(self, form: Form) -> bool:
+        """Whether a remainder that is in doubt is part of a form."""
+        return any(name in self.doubtful for each in form for name in each)
+
+    def equal(self, difference: Form) -> str:
+        """Whether a form is zero."""
+        low, high = self.interval(difference)
+        ones = difference.get((), 0)
+        by = content({each: times for each, times in difference.items() if each})
+        if low > 0 or high < 0 or ones % by:
+            return "false"
+        if low == high == 0:
+            return "true"
+        truth = self.name(f"(= {self._sides(difference)})", "Bool")
+        self.equalities[truth] = difference
+        return truth
+
+    def makes_equal(self, truth: str, left: Form, right: Form) -> bool:
+        """Whether two forms are equal where a truth value is true."""
+        difference, zero = total(left, right, -1), self.equalities.get(truth, {})
+        if not zero or difference.keys() != zero.keys():
+            return not difference
+        times, rest = divmod(*((form[next(iter(zero))]) for form in (difference, zero)))
+        return not rest and difference == scaled(zero, times)
+
+    def negative(self, difference: Form) -> str:
+        """Whether a form is below zero."""
+        low, high = self.interval(difference)
+        if high < 0 or low >= 0:
+            return "true" if high < 0 else "false"
+        return self.name(f"(< {self._sides(difference)})", "Bool")
+
+    def _sides(self, difference: Form) -> str:
+        """The two numbers whose difference a form is."""
+        counted = {each: times for each, times in difference.items() if times > 0}
+        return f"{self.named(counted)} {self.named(total(counted, difference, -1))}"
+
+    def connected(self, operator: str, *truths: str) -> str:
+        """Truth values connected, what is decided left out."""
+        first, second = truths[0], truths[1]
+        match operator:
+            case "ite":
+                if first in _OPPOSITE or second == truths[2]:
+                    return second if first != "false" else truths[2]
+            case "bvand" | "bvor":
+                neutral = "true" if operator == "bvand" else "false"
+                if _OPPOSITE[neutral] in truths:
+                    return _OPPOSITE[neutral]
+                if first == neutral or first == second:
+                    return second
+                if second == neutral:
+                    return first
+            case _:
+                for one, other in ((first, second), (second, first)):
+                    if other in _OPPOSITE:
+                        if other == ("true" if operator == "=" else "false"):
+                            return one
+                        return _OPPOSITE.get(one) or self.name(f"(not {one})", "Bool")
+        return self.name(f"({_CONNECTIVES[operator]} {' '.join(truths)})", "Bool")
+
+    def multiply(self, left: Form, right: Form) -> None:
+        """State what holds of a product of two forms, which are never negative."""
+        left, right = (
+            {each: times // content(side) for each, times in side.items()} for side in (left, right)
+        )
+        if number(left) is not None or number(right) is not None:
+            return
+        key = self.text(left), self.text(right)
+        if key in self.factors or key[::-1] in self.factors:
+            return
+        both = product(left, right)
+        self.factors[key] = Product(self.text(both), self.interval(both)[1], key)
+
+    def quotient(self, dividend: Form, divisor: Form, by_zero: int) -> Form:
+        """The quotient of two forms that are never negative."""
+        spelled = f"{self.text(dividend)} by {self.text(divisor)}"
+        if spelled not in self.names:
+            called = self.names[spelled] = f"q{len(self.names)}"
+            low, most = self.interval(divisor)[0], self.interval(dividend)[1]
+            most = most // low if low else by_zero
+            self.variable(called, (0, most))
+            if self.is_doubtful_form(dividend) or self.is_doubtful_form(divisor):
+                self.doubtful.add(called)
+            self.multiply(atom(called), divisor)
+            rest = total(dividend, product(atom(called), divisor), -1)
+            by = self.text(divisor)
+            self.facts[called] = [
+                f"(=> (< 0 {by}) (and (<= 0 {self.text(rest)}) (< {self.text(rest)} {by})))",
+                f"(=> (= {by} 0) (= {called} {by_zero}))",
+            ]
+        return atom(self.names[spelled])
+
+    def _multiplied(self, factors: tuple[str, ...]) -> str:
+        """The name of a product of atoms."""
+        if factors not in self.products:
+            called = self.products[factors] = f"p{len(self.products)}"
+            self.lines[called] = (f"(declare-const {called} Int)",)
+            low, high = self.interval({factors: 1})
+            self.facts[called] = [f"(<= {integer(low)} {called} {integer(high)})"]
+            if any(name in self.doubtful for name in factors):
+                self.doubtful.add(called)
+        return self.products[factors]
+
+    def script(self, asserted: Iterable[str]) -> str:
+        """A script that asserts truth values, with the definitions and facts that they need."""
+        stated = list(asserted)
+        needed: set[str] = set()
+        facts: dict[str, None] = {}
+        self._need(stated, needed, facts)
+        held = [each for each in self.factors.values() if self._known(each, needed)]
+        for each in held:
+            self._need(each.factors, needed, facts)
+        lines = [line for name, found in self.lines.items() if name in needed for line in found]
+        lines += [f"(assert {fact})" for fact in (*facts, *lemmas(held))]
+        lines += [f"(assert {each})" for each in stated]
+        return "\n".join(["(set-logic QF_LIA)", *lines, "(check-sat)", ""])
+
+    def _need(self, texts: Iterable[str], needed: set[str], facts: dict[str, None]) -> None:
+        waiting = list(texts)
+        while waiting:
+            for name in _NAME.findall(waiting.pop()):
+                if name in self.lines and name not in needed:
+                    needed.add(name)
+                    waiting += self.lines[name]
+                    for fact in self.facts.get(name, ()):
+                        facts[fact] = None
+                        waiting.append(fact)
+
+    def _known(self, made: Product, needed: set[str]) -> bool:
+        """Whether a product is made of what a script speaks of."""
+        return set(_NAME.findall(made.name)) <= needed
