@@ -53,6 +53,8 @@ class Atoms:
         self.factors: dict[tuple[str, str], Product] = {}
         self.facts: dict[str, list[str]] = {}  # by the name that they are about
         self.equalities: dict[str, Form] = {}  # what is zero where a truth value is true
+        self.quotients: dict[tuple[str, int], tuple[Form, str]] = {}
+        self.residues: dict[str, tuple[str, int]] = {}
         self.doubtful: set[str] = set()  # remainders, and what is made of them
 
     def variable(self, name: str, bounds: Range) -> Form:
@@ -96,6 +98,34 @@ class Atoms:
         found = self.defined(spelled, bounds)
         self.doubtful |= {name for each in found for name in each}
         return found
+
+    def divided(self, form: Form, divisor: int) -> Form:
+        """The quotient of a form by a positive number, rounded down, as an atom."""
+        low, high = self.interval(form)
+        spelled = self.named(form)
+        text = f"(div {spelled} {divisor})"
+        found = self.defined(text, (low // divisor, high // divisor))
+        self.quotients[spelled, divisor] = form, self.name(text)
+        return found
+
+    def residue(self, form: Form, divisor: int) -> Form:
+        """What is left of a form by division by a positive number, as an atom."""
+        spelled = self.named(form)
+        text = f"(mod {spelled} {divisor})"
+        found = self.defined(text, (0, divisor - 1))
+        self.residues[self.name(text)] = spelled, divisor
+        return found
+
+    def joined(self, form: Form) -> Form:
+        """The form in which a quotient, so often as it was divided, and the rest are the whole."""
+        for each, times in form.items():
+            key = self.residues.get(each[0]) if len(each) == 1 else None
+            if key in self.quotients:
+                whole, quotient = self.quotients[key]
+                if form.get((quotient,)) == times * key[1]:
+                    rest = {e: t for e, t in form.items() if e not in (each, (quotient,))}
+                    return self.joined(total(rest, whole, times))
+        return form
 
     def bit(self, truth: str) -> Form:
         """A truth value as a number."""
@@ -180,9 +210,6 @@ class Atoms:
 
     def multiply(self, left: Form, right: Form) -> None:
         """State what holds of a product of two forms, which are never negative."""
-        left, right = (
-            {each: times // content(side) for each, times in side.items()} for side in (left, right)
-        )
         if number(left) is not None or number(right) is not None:
             return
         key = self.text(left), self.text(right)
@@ -201,7 +228,9 @@ class Atoms:
             self.variable(called, (0, most))
             if self.is_doubtful_form(dividend) or self.is_doubtful_form(divisor):
                 self.doubtful.add(called)
-            self.multiply(atom(called), divisor)
+            # Constants are outside of products elsewhere too.
+            common = content(divisor)
+            self.multiply(atom(called), {each: n // common for each, n in divisor.items()})
             rest = total(dividend, product(atom(called), divisor), -1)
             by = self.text(divisor)
             self.facts[called] = [
@@ -227,11 +256,15 @@ class Atoms:
         needed: set[str] = set()
         facts: dict[str, None] = {}
         self._need(stated, needed, facts)
-        held = [each for each in self.factors.values() if self._known(each, needed)]
-        for each in held:
-            self._need(each.factors, needed, facts)
+        held: dict[Product, None] = {}
+        while True:
+            about = [p for p in self.factors.values() if needed & set(_NAME.findall(p.name))]
+            if len(about) == len(held):
+                break
+            held = dict.fromkeys(about)
+            self._need([text for p in held for text in (p.name, *p.factors)], needed, facts)
         lines = [line for name, found in self.lines.items() if name in needed for line in found]
-        lines += [f"(assert {fact})" for fact in (*facts, *lemmas(held))]
+        lines += [f"(assert {fact})" for fact in (*facts, *lemmas(list(held)))]
         lines += [f"(assert {each})" for each in stated]
         return "\n".join(["(set-logic QF_LIA)", *lines, "(check-sat)", ""])
 
@@ -245,7 +278,3 @@ class Atoms:
                     for fact in self.facts.get(name, ()):
                         facts[fact] = None
                         waiting.append(fact)
-
-    def _known(self, made: Product, needed: set[str]) -> bool:
-        """Whether a product is made of what a script speaks of."""
-        return set(_NAME.findall(made.name)) <= needed

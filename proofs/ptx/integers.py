@@ -214,13 +214,13 @@ class _Writer:
                 return total(each, constant(-away))
         return None
 
-    def _moved(self, form: Form, size: int, low: int) -> Form:
+    def _moved(self, form: Form, size: int, low: int, doubtful: bool = True) -> Form:
         """A number in [low, low + size) that is congruent to the form."""
         placed = self._placed(form, size, low)
         if placed is not None:
             return placed
         form = reduced(form, size)
-        if self._lies(form, low, low + size):
+        if doubtful and self._lies(form, low, low + size):
             return form
         least, most = self.atoms.interval(form)
         end = low + size
@@ -229,12 +229,15 @@ class _Writer:
             found = f"(ite (< {text} {end}) {text} (- {text} {size}))"
         elif least >= low - size and most < end:
             found = f"(ite (< {text} {integer(low)}) (+ {text} {size}) {text})"
+        elif low == 0 and not doubtful:
+            return self.atoms.residue(form, size)
         elif low == 0:
             found = f"(mod {text} {size})"
         else:
             rest = self.atoms.name(f"(mod {text} {size})")
             found = f"(ite (< {rest} {end}) {rest} (- {rest} {size}))"
-        return self.atoms.remainder(found, (low, end - 1))
+        make = self.atoms.remainder if doubtful else self.atoms.defined
+        return make(found, (low, end - 1))
 
     def _lies(self, form: Form, low: int, end: int) -> bool:
         """Whether what is known shows that a form lies in [low, end)."""
@@ -257,7 +260,7 @@ class _Writer:
         elif id(node) in self.truths:
             found = self.atoms.bit(self.truths[id(node)])
         else:
-            found = self._form_of(node, bits)
+            found = self.atoms.joined(self._form_of(node, bits))
         self.forms[key] = found
         return found
 
@@ -314,9 +317,7 @@ class _Writer:
         more, ones = divmod(rest.get((), 0) // by, divisor)
         whole = total(whole, constant(more))
         rest = total({each: times // by for each, times in varying.items()}, constant(ones))
-        low, high = self.atoms.interval(rest)
-        text = f"(div {self.atoms.named(rest)} {divisor})"
-        return total(whole, self.atoms.defined(text, (low // divisor, high // divisor)))
+        return total(whole, self.atoms.divided(rest, divisor))
 
     def _chosen(self, node: Expression, bits: int) -> Form:
         condition, *sides = node.operands
@@ -344,13 +345,22 @@ class _Writer:
             return scaled(self.form(left, bits), right.value)
         exact = [self._plain(side) for side in node.operands]
         known = [side for side in exact if side is not None]
-        first, second = known if len(known) == 2 else (self.form(s, bits) for s in node.operands)
+        if len(known) < 2 and all(map(self._has_sign, node.operands)):
+            # A difference: lemmas are about numbers that are never negative.
+            first, second = (self.form(side, bits) for side in node.operands)
+        else:
+            first, second = known if len(known) == 2 else map(self.unsigned, node.operands)
+            self.atoms.multiply(first, second)
         found = product(first, second)
         if len(found) > _MOST_TERMS:
             raise _NoForm
-        if len(known) == 2:
-            self.atoms.multiply(first, second)
         return found
+
+    def _has_sign(self, node: Expression) -> bool:
+        """Whether a node is a number between two bounds, from below zero perhaps."""
+        size = 1 << node.width
+        found = self._placed(self.form(node, node.width), size, -(size // 2))
+        return found is not None and not self.atoms.is_doubtful_form(found)
 
     def _binary(self, node: Expression, bits: int, left: Expression, right: Expression) -> Form:
         width, amount = node.width, right.value
@@ -376,7 +386,7 @@ class _Writer:
             case "bvurem" if amount and not amount & (amount - 1):
                 return self._masked(left, amount - 1, bits)
             case "bvurem" if amount:
-                return self._moved(self.unsigned(left), amount, 0)
+                return self._moved(self.unsigned(left), amount, 0, doubtful=False)
             case "bvudiv" | "bvurem" | "bvsdiv" | "bvsrem" if amount is None:
                 return self._divided(node, left, right)
         raise _NoForm
@@ -409,7 +419,7 @@ class _Writer:
 
     def _low(self, node: Expression, bits: int) -> Form:
         """The number that the lowest bits of a node are."""
-        return self._moved(self.form(node, bits), 1 << bits, 0) if bits else {}
+        return self._moved(self.form(node, bits), 1 << bits, 0, doubtful=False) if bits else {}
 
     def _apart(self, left: Expression, right: Expression) -> bool:
         """Whether two numbers have no bit in common, the one being below the other's lowest."""
