@@ -1,9 +1,9 @@
 """Loops: walked while their condition is a constant, else cut at their head.
 
 A loop is a label and one backward branch to it. If its condition is a constant when it is tried,
-the loop is walked. Else it is cut: each register that one trip changes by a constant gets a closed
-form, start + constant * step, and the body is executed once for a symbolic ``step``. A register
-that changes in any other way, such as a running maximum, becomes a value about which nothing is
+the loop is walked. Else it is cut: each register that one trip changes by the same amount as any
+other, a constant or what the launch says, gets a closed form, start + amount * step, and the body
+is executed once for a symbolic ``step``. A register that changes in any other way, such as a running maximum, becomes a value about which nothing is
 known but what it is made of: `Scene.carried`. No address, guard or number of steps may depend on
 one. Nothing of this is trusted. These obligations say that it is right:
 
@@ -18,11 +18,14 @@ next step, last step
 
 The count is one of the `repeat` terms of the effect: the one that agrees with the branch at sample
 points. Where threads make different numbers of steps, none agrees, and one of the terms serves as
-a limit: a step is made where the branch was taken in the step before. Then "next step" says that no
-step reaches the limit, and this says that the steps made are the first ones:
+a limit: a step is made where the branch's condition, in whole numbers that do not wrap (`widened`),
+held in the step before. Then "next step" says that no step reaches the limit, and these say that
+the steps made are the first ones:
 
+whole numbers
+    In a step that is made, the branch is taken exactly where its condition in whole numbers holds.
 earlier steps
-    Where the branch is taken in a step, it was taken in the step before.
+    Where that holds in a step, it held in the step before.
 """
 
 from __future__ import annotations
@@ -36,6 +39,7 @@ from tylo.proofs.ptx.program import Instruction
 from tylo.proofs.ptx.samples import edges, launches
 from tylo.proofs.ptx.scene import Scene, variables_of
 from tylo.proofs.ptx.symbolic import Fact, Machine
+from tylo.proofs.ptx.widened import at_step
 
 if TYPE_CHECKING:
     from tylo.proofs.ptx.paths import Walker
@@ -116,7 +120,7 @@ class _Cut:
         scene, domain, machine = self.scene, self.domain, self.machine
         one = domain.constant(1, 64)
         following = domain.add(self.wide, one, 64)
-        condition = self._settled()
+        condition = self._settled(following)
         if condition.opaque:
             raise self.branch.error("a loop whose end depends on memory")
         count = self._count(condition, following)
@@ -127,6 +131,18 @@ class _Cut:
             within, end = self._uneven(condition, following)
         inside = machine.fork(within).guard
         registers, taken = self._trip(self.wide, machine.fork(within), record=True)
+        if taken.opaque:
+            raise self.branch.error("a loop whose end depends on memory")
+        if count is None:
+            goes_on = self._at(condition, self.wide)
+            differs = domain.bit_xor(taken, goes_on, 1)
+            self._fact(
+                "whole numbers",
+                self._and(inside, differs),
+                "a counter that wraps, or another end",
+                "the end that it has in whole numbers",
+            )
+            taken = goes_on
         self._facts(inside, taken, count, following)
         for name, slope_at in self._forms(following).items():
             if name in self.slopes:
@@ -140,22 +156,36 @@ class _Cut:
             scene.sources[self._carried(name)] = (self.before[name], registers[name])
         machine.registers = self._trip(end, machine.fork(), record=False)[0]
 
-    def _settled(self) -> Expression:
+    def _settled(self, following: Expression) -> Expression:
         """The condition of going on, once every register that some step changes is known.
 
-        The first trip does not change what is as yet equal to its new value.
+        The first trip does not change what is as yet equal to its new value, and may change by some
+        amount what others do not.
         """
         while True:
-            forms = self._forms(self.wide)
+            forms, after = self._forms(self.wide), self._forms(following)
             registers, condition = self._trip(self.wide, self.machine.fork(), record=False)
             moved = {
                 name
                 for name in self.before.keys() - self.changed
                 if registers[name] is not forms[name]
             }
-            if not moved:
+            uneven = {
+                name
+                for name, slope in self.slopes.items()
+                if slope.value is None and self._strays(registers[name], after[name])
+            }
+            if not moved | uneven:
                 return condition
             self.changed |= moved
+            self.slopes = {n: slope for n, slope in self.slopes.items() if n not in uneven}
+
+    def _strays(self, found: Expression, wanted: Expression) -> bool:
+        """Whether a register is not what its closed form says, at a sample point."""
+        if found.opaque:
+            return True
+        points = [self.scene.point(0, 0, step, least) for step in (1, 2) for least in (1, 5)]
+        return any(one != other for one, other in evaluate_each([found, wanted], points))
 
     def _carried(self, name: str) -> str:
         # A loop inside one that is walked is cut several times, each time with other values.
@@ -170,7 +200,7 @@ class _Cut:
             width = start.width
             if name in self.slopes:
                 steps = _resized(scene, step, width)
-                moved = domain.multiply(steps, domain.constant(self.slopes[name], width), width)
+                moved = domain.multiply(steps, self.slopes[name], width)
                 forms[name] = domain.add(start, moved, width)
             else:
                 forms[name] = scene.carried(self._carried(name), step, width)
@@ -203,8 +233,6 @@ class _Cut:
         following: Expression,
     ) -> None:
         scene, domain = self.scene, self.domain
-        if taken.opaque:
-            raise self.branch.error("a loop whose end depends on memory")
         limit = self.limit if count is None else count
         none = domain.equal(limit, domain.constant(0, 64), 64)
         self._fact(
@@ -230,30 +258,29 @@ class _Cut:
         if any(name.startswith("choice.") for name in variables_of(condition)):
             # One variable stands for what memory says in every step: steps would agree.
             raise self.branch.error("a loop whose end depends on memory")
-        zero = domain.constant(0, 64)
         self.limit = self._limit(condition, following)
-
-        def before(expression: Expression, by: int) -> Expression:
-            steps = domain.subtract(self.wide, domain.constant(by, 64), 64)
-            earlier = domain.extract(steps, 0, scene.step.width)
-            return domain.substitute([expression], {"step": earlier})[0]
 
         def made(by: int) -> Expression:
             """Whether the step so many before this one is made, if there is such a step."""
             at = domain.constant(by, 64)
             first = domain.equal(self.wide, at, 64)
-            return domain.bit_or(first, before(condition, by + 1), 1)
+            earlier = domain.subtract(self.wide, domain.constant(by + 1, 64), 64)
+            return domain.bit_or(first, self._at(condition, earlier), 1)
 
         within = self._and(domain.less(self.wide, self.limit, 64, False), made(0))
-        later = scene.negate(domain.equal(self.wide, zero, 64))
+        later = scene.negate(domain.equal(self.wide, domain.constant(0, 64), 64))
         gap = self._and(self._and(self.outside, within), self._and(later, scene.negate(made(1))))
         self._fact("earlier steps", gap, "a step after one that was the last", "steps in order")
         last = scene.private("last", scene.step.width)
-        ends = self._and(within, scene.negate(condition))
+        ends = self._and(within, scene.negate(self._at(condition, self.wide)))
         reached = domain.substitute([ends], {"step": last})[0]
         name = str(last.attribute)
         scene.assumed[name] = (domain.bit_or(scene.negate(self.outside), reached, 1),)
         return within, domain.extend(last, last.width, 64, False)
+
+    def _at(self, condition: Expression, step: Expression) -> Expression:
+        """The condition of going on in a step, in whole numbers."""
+        return at_step(self.domain, condition, self.scene.step, step)
 
     def _fact(self, label: str, violation: Expression, found: str, wanted: str) -> None:
         fact = Fact(f"{self.line}: {label}", self.branch, violation, found, wanted)
@@ -262,8 +289,8 @@ class _Cut:
     def _and(self, left: Expression, right: Expression) -> Expression:
         return self.domain.bit_and(left, right, 1)
 
-    def _slope(self, before: Expression, after: Expression) -> int | None:
-        """By how much a register changes, if that is the same at all sample points."""
+    def _slope(self, before: Expression, after: Expression) -> Expression | None:
+        """By how much a register changes, if that seems to be the same in every step."""
         if before.opaque or after.opaque:
             return None
         found = set()
@@ -272,7 +299,11 @@ class _Cut:
             if thread < effect.threads and block < effect.maximum_blocks:
                 old, new = evaluate([before, after], self.scene.point(thread, block))
                 found.add((new - old) % (1 << before.width))
-        return found.pop() if len(found) == 1 else None
+        added = self.domain.subtract(after, before, before.width)
+        if added.operator == "bvsub" or added.value is not None:
+            # No summand of its own: the same number everywhere, or nothing that is known.
+            return self.domain.constant(found.pop(), before.width) if len(found) == 1 else None
+        return added
 
     def _count(self, condition: Expression, following: Expression) -> Expression | None:
         """The repeat of the effect that the loop seems to have in all threads alike."""
@@ -309,11 +340,11 @@ class _Cut:
         if starts[1] is not ends[1]:
             return None
         pace = self._slope(starts[0], ends[0])
-        if not pace:
+        if pace is None or not pace.value:
             return None
-        width, down = moving.width, pace >> (moving.width - 1)
+        width, down = moving.width, pace.value >> (moving.width - 1)
         way = (starts[0], end) if down else (end, starts[0])
-        by = domain.constant((1 << width) - pace if down else pace, width)
+        by = domain.constant((1 << width) - pace.value if down else pace.value, width)
         more = domain.divide(domain.subtract(*way, width), by, width, False)
         wide = domain.extend(more, width, 64, False)
         return domain.add(wide, domain.constant(1, 64), 64)
@@ -321,9 +352,10 @@ class _Cut:
     def _limit(self, condition: Expression, following: Expression) -> Expression:
         """A repeat of the effect that no thread's steps seem to exceed."""
         scene = self.scene
+        goes_on = self._at(condition, self.wide)
         for repeat in scene.repeats():
             limit = scene.value(repeat)
-            roots = [condition, following, limit, self.outside]
+            roots = [goes_on, following, limit, self.outside]
             if not any(
                 end and after == steps
                 for end, after, steps, taken in self._samples(roots, limit, repeat)

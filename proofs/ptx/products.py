@@ -72,6 +72,9 @@ def _monotone(less: Product, more: Product, matching: list[tuple[str, str]]) -> 
         yield (
             f"(=> (and (< {a} {c}) {below[1 - index]}) (<= (+ {less.name} {other}) {more.name}))"
         )
+        if below[1 - index] == "true":
+            # The step after the last.
+            yield f"(=> (<= {a} (+ {c} 1)) (<= {less.name} (+ {more.name} {other})))"
         # The elements of a vector, at any distance from one another: two, four or eight of them.
         for steps in _VECTORS if below[1 - index] == "true" else ():
             yield (
