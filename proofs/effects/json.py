@@ -99,11 +99,19 @@ def _store_to_json(store: Store) -> dict[str, Any]:
         "offset": to_json(store.offset),
         **_present(
             repeat=to_json(store.repeat) if store.repeat != 1 else None,
+            rounds=to_json(store.rounds) if store.rounds != 1 else None,
             where=[_less_to_json(condition) for condition in store.where],
-            element=_terms(store.element),
+            element=_element_to_json(store.element),
         ),
         "parts": [_part_to_json(part) for part in store.parts],
     }
+
+
+def _element_to_json(element: Element | None) -> dict[str, Any] | None:
+    terms = _terms(element)
+    if element is not None and terms is not None and element.round == 0:
+        del terms["round"]
+    return terms
 
 
 def _part_to_json(part: Part) -> dict[str, Any]:
@@ -182,8 +190,9 @@ def _store_from_json(item: Any) -> Store:
         buffer=_text,
         offset=from_json,
         repeat=_Optional(from_json),
+        rounds=_Optional(from_json),
         where=_Optional(_each(_less_from_json)),
-        element=_Optional(lambda data: _of_terms(Element, data)),
+        element=_Optional(lambda data: _of_terms(Element, {"round": 0, **data})),
         parts=_each(_part_from_json),
     )
 

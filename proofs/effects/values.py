@@ -25,7 +25,7 @@ CONVERSIONS: Mapping[str, tuple[int, int]] = MappingProxyType(
 
 COMPUTED = "computed"  # the conversion of a part whose value is not covered
 
-_COUNTED = ("thread", "block", "step")
+_COUNTED = ("thread", "block", "round", "step")
 _POINT = ("row", "column")
 
 Direction: TypeAlias = Literal["in", "out"]
@@ -58,9 +58,10 @@ class Matrix:
 class Element:
     """Where in a `Matrix` a store begins, and who writes an element there: two inverse maps.
 
-    `row` and `column` are terms over thread, block, step and sizes. `block`, `thread` and `step`
-    are terms over ``row``, ``column`` and sizes: the only ones that may write that element by this
-    store. Both directions are proven, so that a wrong inverse is refused, never believed.
+    `row` and `column` are terms over thread, block, round, step and sizes. `block`, `thread`,
+    `round` and `step` are terms over ``row``, ``column`` and sizes: the only ones that may write
+    that element by this store. Both directions are proven, so that a wrong inverse is refused,
+    never believed.
     """
 
     row: Integer
@@ -68,6 +69,7 @@ class Element:
     block: Integer
     thread: Integer
     step: Integer = 0
+    round: Integer = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +165,8 @@ class Parameter:
 class Source:
     """What may flow into a computed value: a buffer, between the bytes `first` and `end`.
 
-    Both are terms over thread, block and sizes, those of the thread that stores; `None` for both
-    means the whole buffer.
+    Both are terms over thread, block, round, step and sizes, those of the thread that stores and
+    of the time at which it does; `None` for both means the whole buffer.
     """
 
     buffer: str
@@ -236,7 +238,7 @@ def computed(bits: int, name: str, *sources: Source) -> Part:
 class Store:
     """What every thread writes once, or once a step: `parts`, least significant first, at `offset`.
 
-    Offsets are bytes; `repeat` is how many steps there are. With `where`, the store is performed
+    Offsets are bytes; `repeat` is how many steps there are, in each of `rounds`. With `where`, the store is performed
     in exactly those threads, blocks and steps in which all its conditions hold. `element` says
     where it begins in what its buffer has `written`.
     """
@@ -247,6 +249,7 @@ class Store:
     repeat: Integer = 1
     where: tuple[Less, ...] = ()
     element: Element | None = None
+    rounds: Integer = 1
 
     def __post_init__(self) -> None:
         if self.bits not in STORE_BITS:
@@ -318,6 +321,7 @@ class Effect:
         for store in self.stores:
             self._require(store.buffer, "out")
             _mentions_only(store.repeat, launch)
+            _mentions_only(store.rounds, launch)
             _mentions_only(store.offset, [*_COUNTED, *launch])
             for condition in store.where:
                 _compares_only(condition, [*_COUNTED, *launch])
@@ -326,7 +330,7 @@ class Effect:
                 for source in part.sources:
                     self._require(source.buffer, "in")
                     for term in (source.first or 0, source.end or 0):
-                        _mentions_only(term, ["thread", "block", *launch])
+                        _mentions_only(term, [*_COUNTED, *launch])
                 if part.conversion != COMPUTED:
                     self._require(part.buffer, "in")
                     _mentions_only(part.offset, [*_COUNTED, *launch])
@@ -340,7 +344,7 @@ class Effect:
                 hint="state `written` of the buffer and the `element` of each of its stores",
             )
         if element is None:
-            if store.where or buffer.elements is not None:
+            if store.where or store.rounds != 1 or buffer.elements is not None:
                 raise ClaimError(
                     f"which elements of {store.buffer!r} are written is not said",
                     hint="state `written` of the buffer and the `element` of each of its stores",
@@ -353,7 +357,7 @@ class Effect:
             )
         for term in (element.row, element.column):
             _mentions_only(term, [*_COUNTED, *launch])
-        for term in (element.block, element.thread, element.step):
+        for term in (element.block, element.thread, element.round, element.step):
             _mentions_only(term, [*_POINT, *launch])
 
     def _require(self, name: str, direction: Direction) -> None:

@@ -51,6 +51,7 @@ class Atoms:
         self.names: dict[str, str] = {}  # by the text that they stand for
         self.products: dict[tuple[str, ...], str] = {}
         self.factors: dict[tuple[str, str], Product] = {}
+        self.mentioned: list[Product] = []
         self.facts: dict[str, list[str]] = {}  # by the name that they are about
         self.equalities: dict[str, Form] = {}  # what is zero where a truth value is true
         self.quotients: dict[tuple[str, int], tuple[Form, str]] = {}
@@ -218,6 +219,10 @@ class Atoms:
         both = product(left, right)
         self.factors[key] = Product(self.text(both), self.interval(both)[1], key)
 
+    def mention(self) -> None:
+        """Speak of the products so far wherever their factors are spoken of."""
+        self.mentioned = list(self.factors.values())
+
     def quotient(self, dividend: Form, divisor: Form, by_zero: int) -> Form:
         """The quotient of two forms that are never negative."""
         spelled = f"{self.text(dividend)} by {self.text(divisor)}"
@@ -258,7 +263,12 @@ class Atoms:
         self._need(stated, needed, facts)
         held: dict[Product, None] = {}
         while True:
-            about = [p for p in self.factors.values() if needed & set(_NAME.findall(p.name))]
+            about = [
+                p
+                for p in self.factors.values()
+                if needed & set(_NAME.findall(p.name))
+                or (p in self.mentioned and needed.issuperset(_NAME.findall(" ".join(p.factors))))
+            ]
             if len(about) == len(held):
                 break
             held = dict.fromkeys(about)

@@ -103,7 +103,7 @@ def _check_range(effect: Effect, store: Store, table: Table) -> None:
     """Offsets and conditions are the integers that the claim means, not those modulo 2^64."""
     conditions = [side for less in store.where for side in (less.left, less.right)]
     known = ranges(effect)
-    for term in (store.offset, store.repeat, *conditions, *(part.offset for part in store.parts)):
+    for term in (store.offset, store.repeat, store.rounds, *conditions, *(part.offset for part in store.parts)):
         try:
             extent(known, term)
         except ClaimError as reason:
@@ -216,6 +216,7 @@ def _store(
             scope.launch(table, "steps", stated.steps),
             first.where,
             element,
+            scope.launch(table, "rounds", stated.rounds),
         )
     except ClaimError as reason:
         table.fail(reason.message, reason.hint)
@@ -249,10 +250,13 @@ def _writer(scope: Scope, stated: ClaimedStore, value: Value) -> Mapping[str, In
             for key, term in stated.writer.items()
         }
     found = None if value.row is not None else _linear(value.column, scope.claim.threads)
-    if found is None or stated.steps != 1:
+    if found is None or stated.steps != 1 or stated.rounds != 1:
+        counters = {"round": stated.rounds, "step": stated.steps}
+        said = ["block", "thread", *(each for each, count in counters.items() if count != 1)]
         table.fail(
             "needs a writer: who writes an element is not plain from into",
-            hint="add [store.writer] with block and thread as terms over row and column",
+            hint=f"add [store.writer] with {', '.join(said[:-1])} and {said[-1]} as terms over row "
+            "and column",
         )
     per_block, per_thread = found
     column = named("column")

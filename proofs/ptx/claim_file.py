@@ -90,6 +90,7 @@ class ClaimedStore:
     values: int
     vector: int | None
     where: tuple[Less, ...]
+    rounds: Integer
     steps: Integer
     ownership: Ownership | None
     writer: dict[str, Integer] | None
@@ -258,6 +259,7 @@ def _store(table: Table) -> ClaimedStore:
         table.integer("values", 1, MOST_VALUES) if table.has("values") else count,
         table.integer("vector", 1, 16) if table.has("vector") else None,
         _conditions(table, "where"),
+        table.read("rounds", read_term) if table.has("rounds") else 1,
         table.read("steps", read_term) if table.has("steps") else 1,
         owner,
         None if writer is None else _writer(writer),
@@ -278,7 +280,8 @@ def _count(owner: Ownership) -> int:
 
 def _writer(table: Table) -> dict[str, Integer]:
     found = {key: table.read(key, read_term) for key in ("block", "thread")}
-    found["step"] = table.read("step", read_term) if table.has("step") else 0
+    for each in ("round", "step"):
+        found[each] = table.read(each, read_term) if table.has(each) else 0
     table.finish()
     return found
 

@@ -1,7 +1,7 @@
 """What the names in a claim's terms stand for, at each place where a term may stand.
 
 Everywhere: sizes, and what ``[let]`` defines. Where a launch is described, ``blocks`` too. In a
-store, ``thread``, ``block``, ``step``, ``value``, the axes of its ownership, and for short ``lane``
+store, ``thread``, ``block``, ``round``, ``step``, ``value``, the axes of its ownership, and for short ``lane``
 and ``warp``, which are ``thread % 32`` and ``thread / 32``. Of a writer, ``row`` and ``column``.
 """
 
@@ -16,7 +16,7 @@ from tylo.proofs.ptx.claim_file import PtxClaim
 from tylo.proofs.ptx.claim_tables import Table
 
 _THREAD: Mapping[str, Integer] = {
-    **{each: named(each) for each in ("thread", "block", "step", "blocks")},
+    **{each: named(each) for each in ("thread", "block", "round", "step", "blocks")},
     "lane": named("thread") % 32,
     "warp": named("thread") // 32,
 }

@@ -59,11 +59,12 @@ def ranges(effect: Effect) -> dict[str, tuple[int, int]]:
     """The least and the largest value of each name in an effect's terms."""
     known = launch_ranges(effect)
     steps = max((extent(known, store.repeat)[1] for store in effect.stores), default=1)
+    rounds = max((extent(known, store.rounds)[1] for store in effect.stores), default=1)
     written = [buffer.written for buffer in effect.buffers if buffer.written is not None]
     rows = max((extent(known, matrix.rows)[1] for matrix in written), default=1)
     columns = max((extent(known, matrix.columns)[1] for matrix in written), default=1)
     counts = {"thread": effect.threads, "block": known["blocks"][1]}
-    counts |= {"step": steps, "row": rows, "column": columns}
+    counts |= {"round": rounds, "step": steps, "row": rows, "column": columns}
     return known | {each: (0, max(count, 1) - 1) for each, count in counts.items()}
 
 

@@ -11,7 +11,7 @@ element
 inside
     All its elements are in rows below rows, and columns below columns.
 no other thread
-    The inverse at each of its elements is the thread, block and step that performs it: two of them
+    The inverse at each of its elements is the thread, block, round and step that performs it: two of them
     that write one element are the same.
 no other store
     At none of its elements is the element reached by another store.
@@ -33,7 +33,7 @@ from tylo.proofs.effects import Buffer, Element, Less, Matrix, Store
 from tylo.proofs.ptx.bitvector import Expression
 from tylo.proofs.ptx.scene import Scene
 
-_COORDINATES = ("thread", "block", "step")
+_COORDINATES = ("thread", "block", "round", "step")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,9 @@ def _alone(
         for coordinate in _COORDINATES:
             inverse = evaluate_term(getattr(element, coordinate), _point(scene, at))
             found, wanted = scene.value(named(coordinate)), scene.value(inverse)
-            if coordinate == "step" and store.repeat == 1:
+            if coordinate == "round" and store.rounds == 1 and element.round == 0:
+                continue
+            if {"step": store.repeat, "round": store.rounds}.get(coordinate) == 1:
                 found = scene.domain.constant(0, 64)
             yield Statement(
                 f"store {index}: no other thread ({coordinate}, element {position})",
@@ -150,6 +152,7 @@ def _reached(scene: Scene, buffer: Buffer, store: Store, at: dict[str, Integer])
     limits: dict[str, Integer] = {
         "thread": scene.effect.threads,
         "block": named("blocks"),
+        "round": store.rounds,
         "step": store.repeat,
     }
     row, column = (evaluate_term(term, there) for term in (element.row, element.column))

@@ -71,13 +71,17 @@ def integer_script(
     maxima: Mapping[str, int],
     minima: Mapping[str, int] = MappingProxyType({}),
     holds: Callable[[str], bool] | None = None,
+    extents: Iterable[Expression] = (),
 ) -> str:
     """A script that is satisfiable wherever all conditions can be one; empty if there is none.
 
-    Variables lie between their minimum, zero if none is given, and their maximum.
+    Variables lie between their minimum, zero if none is given, and their maximum. What holds of the
+    products in `extents` is said too, where their factors matter.
     """
     writer = _Writer(maxima, minima, holds)
     try:
+        for extent in extents:
+            writer.mention(extent)
         for root in _conjuncts(conditions):
             writer.require(root)
     except _NoForm:
@@ -116,17 +120,25 @@ class _Writer:
         self.truths: dict[int, str] = {}
         self.most: dict[int, int] = {}
 
+    def mention(self, root: Expression) -> None:
+        """Know the products below a node."""
+        self._write_below(root)
+        self.atoms.mention()
+
     def require(self, root: Expression) -> None:
         """Assert that a node of one bit is one."""
+        self._write_below(root)
+        truth = self.truth(root)
+        self.asserted.append(truth)
+        if not self.atoms.is_doubtful(truth):
+            self.known.append(truth)
+
+    def _write_below(self, root: Expression) -> None:
         for node in order([root]):
             if id(node) not in self.most:
                 self._measure(node)
         for node in order([root], self._is_zero):
             self._write(node)
-        truth = self.truth(root)
-        self.asserted.append(truth)
-        if not self.atoms.is_doubtful(truth):
-            self.known.append(truth)
 
     def _measure(self, node: Expression) -> None:
         if node.opaque:

@@ -49,17 +49,24 @@ def cut(walker: Walker, machine: Machine, first: int) -> bool:
     """Carry the machine past the loop that starts here; false if the loop is to be walked."""
     last = walker.flow.loops[first]
     branch = walker.flow.body[last]
-    mark = machine.record.mark()
+    mark, cuts = machine.record.mark(), walker.cuts
     trial = machine.fork()
     condition, _ = _once(walker, trial, first, last)
     machine.record.rewind(mark)
     if condition.value is not None:
         return False
-    if machine.looped:
+    counter = "step" if walker.cuts == cuts else "round"
+    if counter in machine.counters:
         raise branch.error(
-            "a loop of any number of steps inside another", hint="the proof covers one at a time"
+            "loops of any number of steps three deep", hint="the proof covers two: rounds of steps"
         )
-    _Cut(walker, machine, first, last, trial.registers).carry_out()
+    if counter == "round" and not machine.scene.rounds():
+        raise branch.error(
+            "a loop of any number of steps inside another, and no store has rounds",
+            hint="say how often the outer loop is gone round: rounds, with round in the terms",
+        )
+    walker.cuts += 1
+    _Cut(walker, machine, first, last, trial.registers, counter).carry_out()
     return True
 
 
@@ -97,6 +104,7 @@ class _Cut:
         first: int,
         last: int,
         trial: dict[str, Expression],
+        counter: str,
     ) -> None:
         self.walker, self.machine, self.first, self.last = walker, machine, first, last
         self.scene = machine.scene
@@ -111,7 +119,10 @@ class _Cut:
             for name in self.changed & before.keys()
             if (slope := self._slope(before[name], trial[name])) is not None
         }
-        self.wide = self.domain.extend(self.scene.step, self.scene.step.width, 64, False)
+        self.counter = counter
+        self.number_of = {"round": self.scene.round, "step": self.scene.step}[counter]
+        self.counts = self.scene.repeats() if counter == "step" else self.scene.rounds()
+        self.wide = self.domain.extend(self.number_of, self.number_of.width, 64, False)
         self.line = f"loop at line {walker.flow.body[first].line}"
         self.number = len(self.scene.sources)
 
@@ -184,7 +195,11 @@ class _Cut:
         """Whether a register is not what its closed form says, at a sample point."""
         if found.opaque:
             return True
-        points = [self.scene.point(0, 0, step, least) for step in (1, 2) for least in (1, 5)]
+        points = [
+            self.scene.point(0, 0, 0, least) | {self.counter: number}
+            for number in (1, 2)
+            for least in (1, 5)
+        ]
         return any(one != other for one, other in evaluate_each([found, wanted], points))
 
     def _carried(self, name: str) -> str:
@@ -213,7 +228,7 @@ class _Cut:
         mark = machine.record.mark()
         machine.registers = self._forms(step)
         machine.unknown = frozenset(self.changed)
-        machine.looped = True
+        machine.counters |= {self.counter}
         condition, ways = _once(self.walker, machine, self.first, self.last)
         if not record:
             machine.record.rewind(mark)
@@ -271,16 +286,16 @@ class _Cut:
         later = scene.negate(domain.equal(self.wide, domain.constant(0, 64), 64))
         gap = self._and(self._and(self.outside, within), self._and(later, scene.negate(made(1))))
         self._fact("earlier steps", gap, "a step after one that was the last", "steps in order")
-        last = scene.private("last", scene.step.width)
+        last = scene.private("last", self.number_of.width)
         ends = self._and(within, scene.negate(self._at(condition, self.wide)))
-        reached = domain.substitute([ends], {"step": last})[0]
+        reached = domain.substitute([ends], {self.counter: last})[0]
         name = str(last.attribute)
         scene.assumed[name] = (domain.bit_or(scene.negate(self.outside), reached, 1),)
         return within, domain.extend(last, last.width, 64, False)
 
     def _at(self, condition: Expression, step: Expression) -> Expression:
         """The condition of going on in a step, in whole numbers."""
-        return at_step(self.domain, condition, self.scene.step, step)
+        return at_step(self.domain, condition, self.number_of, step)
 
     def _fact(self, label: str, violation: Expression, found: str, wanted: str) -> None:
         fact = Fact(f"{self.line}: {label}", self.branch, violation, found, wanted)
@@ -308,12 +323,12 @@ class _Cut:
     def _count(self, condition: Expression, following: Expression) -> Expression | None:
         """The repeat of the effect that the loop seems to have in all threads alike."""
         scene = self.scene
-        if not scene.repeats():
+        if not self.counts:
             raise self.branch.error(
                 "a loop whose number of steps is not constant",
                 hint="no store of the effect repeats",
             )
-        for repeat in scene.repeats():
+        for repeat in self.counts:
             count = scene.value(repeat)
             roots = [condition, following, count, self.outside]
             if all(
@@ -326,13 +341,13 @@ class _Cut:
 
     def _until_equal(self, condition: Expression) -> Expression | None:
         """The steps until a register that changes by a constant has some value, if that ends it."""
-        domain, step = self.domain, str(self.scene.step.attribute)
+        domain, width = self.domain, self.number_of.width
         if condition.operator != "bvxor" or condition.operands[0].operator != "=":
             return None
         moving, end = condition.operands[0].operands
         starts, ends = (
             [
-                domain.substitute([side], {step: domain.constant(at, self.scene.step.width)})[0]
+                domain.substitute([side], {self.counter: domain.constant(at, width)})[0]
                 for side in (moving, end)
             ]
             for at in range(2)
@@ -353,7 +368,7 @@ class _Cut:
         """A repeat of the effect that no thread's steps seem to exceed."""
         scene = self.scene
         goes_on = self._at(condition, self.wide)
-        for repeat in scene.repeats():
+        for repeat in self.counts:
             limit = scene.value(repeat)
             roots = [goes_on, following, limit, self.outside]
             if not any(
@@ -364,26 +379,27 @@ class _Cut:
                 return limit
         raise self.branch.error(
             "the loop ends after another number of steps than any store of the effect repeats",
-            hint=f"the repeats: {[show(repeat) for repeat in scene.repeats()]}",
+            hint=f"the repeats: {[show(repeat) for repeat in self.counts]}",
         )
 
     def _samples(
         self, roots: Sequence[Expression], count: Expression, repeat: Integer
     ) -> Iterator[list[int]]:
-        effect = self.scene.effect
+        scene, effect = self.scene, self.scene.effect
         last = effect.threads - 1
         for thread in sorted({min(t, last) for t in (0, 1, 17, 31, last // 2, last)}):
             for least in (1, 2, 5):
-                for step in range(5):
-                    yield evaluate(list(roots), self.scene.point(thread, 0, step, least))
+                for number in range(5):
+                    point = scene.point(thread, 0, 0, least) | {self.counter: number}
+                    yield evaluate(list(roots), point)
             for sizes in (*launches(effect), *edges(effect, repeat)):
                 # Where a loop ends is told by its last steps, and by the blocks past the last row.
-                (limit,) = evaluate([count], self.scene.point(thread, 0, 0, sizes=sizes))
+                (limit,) = evaluate([count], scene.point(thread, 0, 0, sizes=sizes))
                 places = [
-                    self.scene.point(thread, block, step, sizes=sizes)
+                    scene.point(thread, block, 0, sizes=sizes) | {self.counter: number}
                     for block in sorted({0, 1, sizes.get("blocks", 1), sizes.get("blocks", 1) - 1})
-                    for step in sorted({0, 1, 2, 3, limit - 2, limit - 1})
-                    if 0 <= step < 1 << self.scene.step.width and block < effect.maximum_blocks
+                    for number in sorted({0, 1, 2, 3, limit - 2, limit - 1})
+                    if 0 <= number < 1 << self.number_of.width and block < effect.maximum_blocks
                 ]
                 yield from evaluate_each(list(roots), places)
 

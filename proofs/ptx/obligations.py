@@ -32,7 +32,7 @@ any address, in 32 or 64 bits, violates an address or bounds obligation.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -49,7 +49,7 @@ from tylo.proofs.ptx.parser import parse
 from tylo.proofs.ptx.parts import part_obligations
 from tylo.proofs.ptx.paths import walk
 from tylo.proofs.ptx.races import races
-from tylo.proofs.ptx.scene import Scene, build, parameters, special_registers
+from tylo.proofs.ptx.scene import Scene, build, conditions, parameters, special_registers
 from tylo.proofs.ptx.smtlib import script
 from tylo.proofs.ptx.surroundings import require_module, shared_variables
 from tylo.proofs.ptx.symbolic import Access, Machine, Record
@@ -101,7 +101,12 @@ class Obligation:
     def _integers(
         self, stated: Sequence[Expression], holds: Callable[[str], bool] | None = None
     ) -> str:
-        return integer_script(stated, *self.scene.limits(), holds)
+        limits, scene = self.scene.limits(), self.scene
+        if holds is None:
+            return integer_script(stated, *limits)
+        totals = [buffer.elements for buffer in scene.effect.buffers if buffer.elements is not None]
+        extents = [scene.value(total) for total in dict.fromkeys(totals)]
+        return integer_script(stated, *limits, holds, extents)
 
     @property
     def exact(self) -> bool:
@@ -264,12 +269,20 @@ def _shared_steps(
 
 
 def _guard(scene: Scene, access: Access, store: Store) -> Expression:
-    """Where an access is performed, with a step: what stands in no loop is done in step zero."""
-    if access.looped or (store.repeat == 1 and not access.looped):
-        return access.guard
-    first = scene.domain.constant(0, scene.step.width)
-    zero = scene.domain.equal(scene.step, first, scene.step.width)
-    return scene.domain.bit_and(access.guard, zero, 1)
+    """Where an access is performed; what stands in no loop is done in round and step zero."""
+    counts = {"round": store.rounds, "step": store.repeat}
+    alone = [each for each, count in counts.items() if count != 1 and each not in access.counters]
+    return _in_first(scene, access.guard, alone)
+
+
+def _in_first(scene: Scene, condition: Expression, counters: Iterable[str]) -> Expression:
+    """A condition, where counters are zero."""
+    domain = scene.domain
+    for each in counters:
+        counter = {"round": scene.round, "step": scene.step}[each]
+        zero = domain.equal(counter, domain.constant(0, counter.width), counter.width)
+        condition = domain.bit_and(condition, zero, 1)
+    return condition
 
 
 def _contract(scene: Scene) -> Iterator[Obligation]:
@@ -350,20 +363,18 @@ def _store(
     wanted = scene.address(store.buffer, store.offset)
     elsewhere = domain.bit_and(access.guard, scene.differ(access.address, wanted), 1)
     yield Obligation(f"{label}: address", *where, elsewhere, access.address, wanted)
-    if access.looped or store.repeat != 1 or store.where:
-        meant = scene.performed(store)
-        if store.repeat == 1 and access.looped:
-            first = domain.constant(0, scene.step.width)
-            meant = domain.bit_and(meant, domain.equal(scene.step, first, scene.step.width), 1)
+    counts = {"round": store.rounds, "step": store.repeat}
+    if access.counters or set(counts.values()) != {1} or store.where:
+        alone = [each for each in counts if counts[each] == 1 and each in access.counters]
+        meant = _in_first(scene, scene.performed(store), alone)
         guard = _guard(scene, access, store)
-        stepped = access.looped or store.repeat != 1
-        conditions = [*([Less(named("step"), store.repeat)] if stepped else []), *store.where]
+        stated = [*(Less(named(each), 1) for each in alone), *conditions(store)]
         yield Obligation(
             f"{label}: where",
             *where,
             domain.bit_and(guard, scene.negate(meant), 1),
             "performed",
-            f"performed only where {' and '.join(map(str, conditions))}",
+            f"performed only where {' and '.join(map(str, stated))}",
         )
     yield from _inside(scene, access, label, scene.effect.buffer(store.buffer))
     for name, violation, found, goal in part_obligations(scene, access, store, loads):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from tylo.proofs.effects import Buffer
+from tylo.proofs.effects import Buffer, Store
 from tylo.proofs.ptx.bitvector import evaluate
 from tylo.proofs.ptx.scene import Scene
 from tylo.proofs.ptx.symbolic import Access
@@ -82,7 +82,8 @@ def sample_points(scene: Scene) -> Iterator[dict[str, int]]:
     for thread in range(0, effect.threads, max(1, effect.threads // _SAMPLE_THREADS)):
         for block, step in _SAMPLE_PLACES:
             if block < effect.maximum_blocks and (step == 0 or scene.repeats()):
-                yield scene.settled(scene.point(thread, block, step))
+                for number in range(3 if scene.rounds() else 1):
+                    yield scene.settled(scene.point(thread, block, step) | {"round": number})
 
 
 def sources(scene: Scene, loads: Sequence[Access]) -> list[Buffer | None]:
@@ -95,6 +96,14 @@ def sources(scene: Scene, loads: Sequence[Access]) -> list[Buffer | None]:
             if found and found[0].direction == "in":
                 count[found[0].name] += 1
     return [scene.effect.buffer(max(v, key=lambda name: v[name])) if v else None for v in votes]
+
+
+def first_round(scene: Scene, access: Access, store: Store) -> Access:
+    """An access; what stands in no loop of rounds is done in round zero."""
+    if "round" in access.counters or store.rounds == 1:
+        return access
+    zero = scene.domain.equal(scene.round, scene.domain.constant(0, scene.round.width), scene.round.width)
+    return replace(access, guard=scene.domain.bit_and(access.guard, zero, 1))
 
 
 def unrolled_stores(
@@ -111,5 +120,5 @@ def unrolled_stores(
         points = list(sample_points(scene))
         apart = any(len(set(evaluate(roots, point))) > 1 for point in points)
         if len(mine) > 1 and apart:
-            found[index] = Unrolled(scene, store, mine)
+            found[index] = Unrolled(scene, store, [first_round(scene, a, store) for a in mine])
     return found

@@ -42,6 +42,7 @@ class Walker:
         self.flow = flow
         self.budget = _MOST_STEPS
         self.walked: set[int] = set()
+        self.cuts = 0
         self.way_out: WayOut | None = None  # of the innermost loop
 
     def run(self, machine: Machine, position: int, stop: int) -> Machine | None:

@@ -19,7 +19,7 @@ from tylo.proofs.ptx.program import Entry, Variable
 from tylo.proofs.ptx.samples import samples
 
 _Values: TypeAlias = Mapping[str, int]
-_COUNTED = ("thread", "block", "step", "row", "column")
+_COUNTED = ("thread", "block", "round", "step", "row", "column")
 _MOST_SETTLED = 24  # steps tried
 _SHARED_BITS = 24
 _SHARED_STEP = 1 << 19  # farther than any shared variable reaches
@@ -35,6 +35,7 @@ class Scene:
     thread: Expression
     block: Expression
     blocks: Expression
+    round: Expression
     step: Expression
     row: Expression
     column: Expression
@@ -54,7 +55,7 @@ class Scene:
         extent(self.ranges, term)
         variables = {
             **{"thread": self.thread, "block": self.block, "blocks": self.blocks},
-            **{"step": self.step, "row": self.row, "column": self.column, **self.sizes},
+            **{"round": self.round, "step": self.step, "row": self.row, "column": self.column, **self.sizes},
         }
         return expression(self.domain, variables, term)
 
@@ -72,8 +73,7 @@ class Scene:
 
     def performed(self, store: Store) -> Expression:
         """Whether the contract's store is performed, in the thread, block and step at hand."""
-        steps = [] if store.repeat == 1 else [Less(named("step"), store.repeat)]
-        return self.all_of(self.holds(condition) for condition in (*steps, *store.where))
+        return self.all_of(map(self.holds, conditions(store)))
 
     def address(self, buffer: str, term: Integer) -> Expression:
         """Where the contract means by a buffer and an offset."""
@@ -92,6 +92,11 @@ class Scene:
         """The numbers of steps that stores have, each once, other than one."""
         found = dict.fromkeys(store.repeat for store in self.effect.stores)
         return [repeat for repeat in found if repeat != 1]
+
+    def rounds(self) -> list[Integer]:
+        """The numbers of rounds that stores have, each once, other than one."""
+        found = dict.fromkeys(store.rounds for store in self.effect.stores)
+        return [rounds for rounds in found if rounds != 1]
 
     def negate(self, condition: Expression) -> Expression:
         """The complement of one bit."""
@@ -117,7 +122,7 @@ class Scene:
 
     def carried(self, name: str, step: Expression, width: int) -> Expression:
         """A value that a loop carries from step to step, of which nothing is known."""
-        return self.domain.function(name, [self.thread, step], width)
+        return self.domain.function(name, [self.thread, self.round, step], width)
 
     def at_thread(self, roots: Sequence[Expression], thread: Expression) -> list[Expression]:
         """The expressions as another thread of the block has them."""
@@ -181,6 +186,7 @@ class Scene:
     ) -> dict[str, int]:
         """A value for every variable: a sample launch that contains this thread."""
         values = {"thread": thread, "block": block, "blocks": block + 1, "step": step}
+        values["round"] = 0
         values |= {"row": 0, "column": 0} | dict.fromkeys(self.made, 0)
         for index, (variable, _) in enumerate(self.shared.values()):
             values[f"shared{index}"] = (index + 1) * _SHARED_STEP // variable.alignment
@@ -223,6 +229,13 @@ class Scene:
         return f"{found[0].name}{found[1]:+d}" if found else f"0x{address:x}, in no buffer"
 
 
+def conditions(store: Store) -> list[Less]:
+    """All that a store of the contract is performed under."""
+    counts = (("round", store.rounds), ("step", store.repeat))
+    counted = [Less(named(name), count) for name, count in counts if count != 1]
+    return [*counted, *store.where]
+
+
 def build(effect: Effect) -> Scene:
     """The scene of an effect."""
     domain = BitVectors()
@@ -238,7 +251,7 @@ def build(effect: Effect) -> Scene:
         return variable
 
     known = ranges(effect)
-    thread, block, step, row, column = (counted(name, known[name][1] + 1) for name in _COUNTED)
+    thread, block, *counts = (counted(name, known[name][1] + 1) for name in _COUNTED)
     blocks = domain.variable("blocks", 32)
     limit = domain.constant(known["blocks"][1] + 1, 32)
     assumed["blocks"] = (
@@ -260,7 +273,7 @@ def build(effect: Effect) -> Scene:
         phase = expression(domain, given, buffer.phase * (buffer.element_bits // 8))
         bases[buffer.name] = domain.add(start, phase, 64)
     return Scene(
-        *(effect, domain, thread, block, blocks, step, row, column, given, bases, assumed),
+        *(effect, domain, thread, block, blocks, *counts, given, bases, assumed),
         *({}, {}, {}),
         samples(effect),
         known,

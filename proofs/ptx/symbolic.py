@@ -40,8 +40,8 @@ _MOST_IMMEDIATE = 255  # a truth table of three bits
 class Access:
     """A load or a store of `bits` at `address`; `value` is what a store writes.
 
-    It is performed where `guard` is one: once, or when `looped` once for each step for which the
-    guard is one.
+    It is performed where `guard` is one: once, or in a loop once for each value of its `counters`,
+    ``round`` and ``step``, for which the guard is one.
     """
 
     instruction: Instruction
@@ -49,7 +49,12 @@ class Access:
     bits: int
     value: Expression | None
     guard: Expression
-    looped: bool
+    counters: frozenset[str] = frozenset()
+
+    @property
+    def looped(self) -> bool:
+        """Whether it is performed in steps."""
+        return "step" in self.counters
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +112,7 @@ class Machine:
     guard: Expression
     record: Record
     registers: dict[str, Expression] = field(default_factory=dict)
-    looped: bool = False
+    counters: frozenset[str] = frozenset()  # of the loops around, of any number of steps
     # Ways that parted and have not met again: nobody may wait for a barrier there.
     parted: bool = False
     interval: int = 0  # barriers passed
@@ -119,6 +124,11 @@ class Machine:
     def domain(self) -> BitVectors:
         """The domain of all expressions."""
         return self.scene.domain
+
+    @property
+    def looped(self) -> bool:
+        """Whether a loop of any number of steps is around."""
+        return bool(self.counters)
 
     def fork(self, condition: Expression | None = None) -> Machine:
         """A copy that goes its own way, where a condition holds."""
@@ -274,14 +284,14 @@ class Machine:
     def _record(
         self, instruction: Instruction, address: Expression, bits: int, value: Expression | None
     ) -> None:
-        access = Access(instruction, address, bits, value, self.taken(instruction), self.looped)
+        access = Access(instruction, address, bits, value, self.taken(instruction), self.counters)
         self.record.accesses.append(access)
 
     def reads(
         self, instruction: Instruction, address: Expression, bits: int, guard: Expression
     ) -> None:
         """Record a read of global memory where a condition holds."""
-        self.record.accesses.append(Access(instruction, address, bits, None, guard, self.looped))
+        self.record.accesses.append(Access(instruction, address, bits, None, guard, self.counters))
 
     def source(
         self, instruction: Instruction, form: Form, kind: OperandKind, operand: Operand

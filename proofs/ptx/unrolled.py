@@ -27,9 +27,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tylo.proofs.effects import Less, Store
+from tylo.proofs.effects import Store
 from tylo.proofs.ptx.bitvector import Expression, evaluate
-from tylo.proofs.ptx.scene import Scene
+from tylo.proofs.ptx.scene import Scene, conditions
 from tylo.proofs.ptx.symbolic import Access
 
 _WIDTH = 64
@@ -80,7 +80,11 @@ class Unrolled:
 
     def unwanted(self, access: Access) -> Expression:
         """Where an instruction makes a step that the effect's store does not make."""
-        meant = self._at(self.scene.performed(self.store), self.step_made(access))
+        scene, width = self.scene, self.scene.round.width
+        meant = self._at(scene.performed(self.store), self.step_made(access))
+        if self.store.rounds == 1 and "round" in access.counters:
+            first = scene.domain.equal(scene.round, scene.domain.constant(0, width), width)
+            meant = self._and(meant, first)
         return self._and(access.guard, self.scene.negate(meant))
 
     def meeting(self, access: Access) -> Access:
@@ -164,10 +168,7 @@ class Unrolled:
 
     def conditions(self) -> str:
         """Where the effect's store is performed, in words."""
-        from tylo.layouts.terms import name as named
-
-        stated = [Less(named("step"), self.store.repeat), *self.store.where]
-        return " and ".join(map(str, stated))
+        return " and ".join(map(str, conditions(self.store)))
 
     def _here(self, access: Access) -> Expression:
         return self.scene.domain.equal(access.address, self.address, _WIDTH)

@@ -6,6 +6,7 @@ violated obligation is reported with the least thread that violates it.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -124,6 +125,13 @@ def _validated(ptx_text: str, effect: Effect, solve: Solve, architecture: str | 
         if verdict == "fails" and not obligation.settled and not obligation.exact:
             verdict = ""
         verdicts.append(verdict)
+    judge = _Judge(solve)
+    for index, obligation in enumerate(stated):
+        # Nothing that follows from bounds alone: what is assumed may say what wraps.
+        if not decided(verdicts[index]) and obligation.linear:
+            (answer,) = solve([script]) if (script := obligation.judged(judge)) else ("",)
+            if answer == "holds" or (answer == "fails" and obligation.exact):
+                verdicts[index] = answer
     hits: dict[Obligation, Obligation] = {}
     for index, obligation in enumerate(stated):
         # Products of sizes make solvers slow: a launch of known sizes may show the fault.
@@ -145,6 +153,19 @@ def _validated(ptx_text: str, effect: Effect, solve: Solve, architecture: str | 
             failure = _failure(where, solve) if more else _UNSEARCHED
         result.append(Verdict(obligation, verdict, failure))
     return Validation(effect, tuple(result))
+
+
+class _Judge:
+    """Whether a script cannot be satisfied, asked once."""
+
+    def __init__(self, solve: Solve) -> None:
+        self.solve = solve
+        self.known: dict[str, bool] = {}
+
+    def __call__(self, script: str) -> bool:
+        if script not in self.known:
+            self.known[script] = list(self.solve([script])) == ["holds"]
+        return self.known[script]
 
 
 def decided(verdict: str) -> bool:
@@ -186,7 +207,8 @@ def _failure(obligation: Obligation, solve: Solve) -> Failure:
         if scene.effect.preconditions
     )
     some = sizes if _violated(obligation, point) else " for some bases or sizes"
-    step = f", step {point['step']}" if scene.repeats() else ""
+    counters = {"round": scene.rounds(), "step": scene.repeats()}
+    step = "".join(f", {each} {point[each]}" for each, found in counters.items() if found)
     message = f"thread {thread}, block {block}{step}: found {found}, wanted {wanted}{some}"
     return Failure(thread, block, message)
 
@@ -215,8 +237,8 @@ def _points(scene: Scene, thread: int, block: int) -> Iterator[dict[str, int]]:
     known = launches(scene.effect)
     fitting = [sizes for sizes in known if sizes.get("blocks", block + 1) > block]
     for sizes in (fitting or known)[:_MOST_LAUNCHES]:
-        for step in steps:
-            yield scene.point(thread, block, step, sizes=sizes)
+        for number, step in itertools.product(range(3 if scene.rounds() else 1), steps):
+            yield scene.point(thread, block, step, sizes=sizes) | {"round": number}
 
 
 def _violated(obligation: Obligation, point: dict[str, int]) -> bool:
