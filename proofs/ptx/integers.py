@@ -406,9 +406,7 @@ class _Writer:
     def _divided(self, node: Expression, left: Expression, right: Expression) -> Form:
         """The quotient or the remainder by a value that varies."""
         signed, width = node.operator in ("bvsdiv", "bvsrem"), node.width
-        dividend, divisor = self._plain(left), self._plain(right)
-        if dividend is None or divisor is None:
-            raise _NoForm
+        dividend, divisor = self.unsigned(left), self.unsigned(right)
         ends = [self.atoms.interval(each)[1] for each in (dividend, divisor)]
         if signed and max(ends) >= 1 << (width - 1):
             raise _NoForm
@@ -416,7 +414,9 @@ class _Writer:
         if node.operator in ("bvudiv", "bvsdiv"):
             return quotient
         # By zero, the remainder is the dividend, and so it is here.
-        return total(dividend, product(quotient, divisor), -1)
+        rest = self.atoms.text(total(dividend, product(quotient, divisor), -1))
+        least = self.atoms.interval(divisor)[0]
+        return self.atoms.defined(rest, (0, ends[1] - 1 if least else max(ends)))
 
     def _masked(self, node: Expression, mask: int, bits: int) -> Form:
         """The sum of a node's parts under the runs of adjacent ones of a mask."""
