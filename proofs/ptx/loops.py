@@ -311,7 +311,7 @@ class _Cut:
         found = set()
         effect = self.scene.effect
         for thread, block in ((0, 0), (1, 0), (0, 1)):
-            if thread < effect.threads and block < effect.maximum_blocks:
+            if thread < effect.threads and block < self.scene.most_blocks:
                 old, new = evaluate([before, after], self.scene.point(thread, block))
                 found.add((new - old) % (1 << before.width))
         added = self.domain.subtract(after, before, before.width)
@@ -385,23 +385,25 @@ class _Cut:
     def _samples(
         self, roots: Sequence[Expression], count: Expression, repeat: Integer
     ) -> Iterator[list[int]]:
+        yield from evaluate_each(list(roots), self._points(count, repeat))
+
+    def _points(self, count: Expression, repeat: Integer) -> Iterator[dict[str, int]]:
         scene, effect = self.scene, self.scene.effect
         last = effect.threads - 1
+        known = (*launches(effect), *edges(effect, repeat))
+        limits = evaluate_each([count], (scene.point(0, 0, 0, sizes=sizes) for sizes in known))
+        ends = [limit for (limit,) in limits]
         for thread in sorted({min(t, last) for t in (0, 1, 17, 31, last // 2, last)}):
             for least in (1, 2, 5):
                 for number in range(5):
-                    point = scene.point(thread, 0, 0, least) | {self.counter: number}
-                    yield evaluate(list(roots), point)
-            for sizes in (*launches(effect), *edges(effect, repeat)):
+                    yield scene.point(thread, 0, 0, least) | {self.counter: number}
+            for sizes, limit in zip(known, ends, strict=True):
                 # Where a loop ends is told by its last steps, and by the blocks past the last row.
-                (limit,) = evaluate([count], scene.point(thread, 0, 0, sizes=sizes))
-                places = [
-                    scene.point(thread, block, 0, sizes=sizes) | {self.counter: number}
-                    for block in sorted({0, 1, sizes.get("blocks", 1), sizes.get("blocks", 1) - 1})
-                    for number in sorted({0, 1, 2, 3, limit - 2, limit - 1})
-                    if 0 <= number < 1 << self.number_of.width and block < effect.maximum_blocks
-                ]
-                yield from evaluate_each(list(roots), places)
+                for block in sorted({0, 1, sizes.get("blocks", 1), sizes.get("blocks", 1) - 1}):
+                    for number in sorted({0, 1, 2, 3, limit - 2, limit - 1}):
+                        if 0 <= number < 1 << self.number_of.width and block < scene.most_blocks:
+                            point = scene.point(thread, block, 0, sizes=sizes)
+                            yield point | {self.counter: number}
 
 
 def _resized(scene: Scene, value: Expression, width: int) -> Expression:

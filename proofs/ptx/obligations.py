@@ -114,11 +114,12 @@ class Obligation:
         return not any(condition.product for condition in (self.violation, *self.assumed))
 
     def at(self, sizes: Mapping[str, int]) -> Obligation:
-        """The obligation for one launch alone, given the value of each parameter."""
+        """The obligation for one launch alone, given the value of each size, and of ``blocks``."""
         domain, scene = self.scene.domain, self.scene
         values = {
             str(variable.attribute): domain.constant(sizes[name], variable.width)
-            for name, variable in scene.sizes.items()
+            for name, variable in (*scene.sizes.items(), ("blocks", scene.blocks))
+            if name in sizes
         }
         violation, *assumed = domain.substitute([self.violation, *self.assumed], values)
         there = replace(self, violation=violation)

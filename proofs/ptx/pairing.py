@@ -64,9 +64,10 @@ def _by_some_step(scene: Scene, stores: Sequence[Access], known: dict[int, int])
         for step in range(_SAMPLE_STEPS)
         if step < 1 << scene.step.width
     ]
+    points = list(sample_points(scene))
     for position in left:
         votes: Counter[int] = Counter()
-        for point in sample_points(scene):
+        for point in points:
             (found,), goals = evaluate([stores[position].address], point), evaluate(wanted, point)
             per_store = len(wanted) // len(repeated)
             votes.update(
@@ -81,8 +82,8 @@ def sample_points(scene: Scene) -> Iterator[dict[str, int]]:
     effect = scene.effect
     for thread in range(0, effect.threads, max(1, effect.threads // _SAMPLE_THREADS)):
         for block, step in _SAMPLE_PLACES:
-            if block < effect.maximum_blocks and (step == 0 or scene.repeats()):
-                for number in range(3 if scene.rounds() else 1):
+            if block < scene.most_blocks and (step == 0 or scene.repeats()):
+                for number in range(2 if scene.rounds() else 1):
                     yield scene.settled(scene.point(thread, block, step) | {"round": number})
 
 

@@ -13,8 +13,9 @@ from typing import TypeAlias
 from tylo.layouts.terms import Integer
 from tylo.layouts.terms import name as named
 from tylo.proofs.effects import Buffer, Effect, Less, Store
-from tylo.proofs.ptx.bitvector import BitVectors, Expression, evaluate, order
+from tylo.proofs.ptx.bitvector import BitVectors, Expression, order
 from tylo.proofs.ptx.contract import expression, extent, ranges, sample
+from tylo.proofs.ptx.nodes import evaluate_each
 from tylo.proofs.ptx.program import Entry, Variable
 from tylo.proofs.ptx.samples import samples
 
@@ -78,6 +79,11 @@ class Scene:
     def address(self, buffer: str, term: Integer) -> Expression:
         """Where the contract means by a buffer and an offset."""
         return self.domain.add(self.bases[buffer], self.value(term), 64)
+
+    @property
+    def most_blocks(self) -> int:
+        """The blocks of the largest grid that the preconditions allow."""
+        return self.ranges["blocks"][1]
 
     def limits(self) -> tuple[dict[str, int], dict[str, int]]:
         """The largest value of each variable, and the smallest of those that are not from zero."""
@@ -206,10 +212,10 @@ class Scene:
         result = dict(point)
         for name in self.made:
             facts = list(self.assumed.get(name, ())) if name.startswith("last.") else []
-            for value in range(_MOST_SETTLED if facts else 0):
-                result[name] = value
-                if all(evaluate(facts, result)):
-                    break
+            tried = range(_MOST_SETTLED if facts else 0)
+            found = evaluate_each(facts, ({**result, name: value} for value in tried))
+            ends = (value for value, held in zip(tried, found, strict=True) if all(held))
+            result[name] = next(ends, tried[-1] if facts else 0)
         return result
 
     def place(self, address: int) -> tuple[Buffer, int] | None:

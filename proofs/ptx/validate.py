@@ -26,6 +26,7 @@ Solve: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
 _MOST_TRIES, _MOST_LAUNCHES = 4_000, 5
 # Failures whose least thread is looked for, besides the first of each kind.
 _MOST_SEARCHED = 4
+_FEW_BLOCKS = 3  # of a launch where nothing says how many
 _PROBE_BLOCKS = (0, 1, 2, 3, 5, 1 << 7, 1 << 15, 1 << 16, 1 << 22, 1 << 24, 1 << 30)
 
 
@@ -175,8 +176,9 @@ def decided(verdict: str) -> bool:
 
 def _refuted(obligation: Obligation, solve: Solve) -> Obligation | None:
     """The obligation for the first of a few launches in which it fails."""
+    few = min(_FEW_BLOCKS, obligation.scene.most_blocks)
     for sizes in launches(obligation.scene.effect):
-        there = obligation.at(sizes)
+        there = obligation.at({"blocks": few, **sizes})
         if there.violation.value == 0:
             continue
         if solve([there.restricted()]) == ["fails"]:
@@ -220,7 +222,7 @@ def _probe(obligation: Obligation) -> tuple[int, int] | None:
         return None  # solvers are quick there, or slow everywhere
     for thread in range(scene.effect.threads):
         for block in _PROBE_BLOCKS:
-            if block >= scene.effect.maximum_blocks:
+            if block >= scene.most_blocks:
                 continue
             for point in _points(scene, thread, block):
                 tries += 1
@@ -260,7 +262,7 @@ def _least_thread(obligation: Obligation, solve: Solve) -> tuple[int, int]:
         scene.thread, domain.constant(thread, scene.thread.width), scene.thread.width
     )
     probed = hit[1] if hit and hit[0] == thread else None
-    block = _least(obligation, scene.block, effect.maximum_blocks, probed, (here,), solve)
+    block = _least(obligation, scene.block, scene.most_blocks, probed, (here,), solve)
     return thread, block
 
 
