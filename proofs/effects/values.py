@@ -238,9 +238,9 @@ def computed(bits: int, name: str, *sources: Source) -> Part:
 class Store:
     """What every thread writes once, or once a step: `parts`, least significant first, at `offset`.
 
-    Offsets are bytes; `repeat` is how many steps there are, in each of `rounds`. With `where`, the store is performed
-    in exactly those threads, blocks and steps in which all its conditions hold. `element` says
-    where it begins in what its buffer has `written`.
+    Offsets are bytes; `repeat` is how many steps there are, in each of `rounds`. With `where`, the
+    store is performed in exactly those threads, blocks, rounds and steps in which all its
+    conditions hold. `element` says where it begins in what its buffer has `written`.
     """
 
     buffer: str

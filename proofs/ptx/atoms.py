@@ -197,7 +197,7 @@ class Atoms:
                 neutral = "true" if operator == "bvand" else "false"
                 if _OPPOSITE[neutral] in truths:
                     return _OPPOSITE[neutral]
-                if first == neutral or first == second:
+                if first in (neutral, second):
                     return second
                 if second == neutral:
                     return first

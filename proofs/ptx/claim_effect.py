@@ -103,7 +103,13 @@ def _check_range(effect: Effect, store: Store, table: Table) -> None:
     """Offsets and conditions are the integers that the claim means, not those modulo 2^64."""
     conditions = [side for less in store.where for side in (less.left, less.right)]
     known = ranges(effect)
-    for term in (store.offset, store.repeat, store.rounds, *conditions, *(part.offset for part in store.parts)):
+    for term in (
+        store.offset,
+        store.repeat,
+        store.rounds,
+        *conditions,
+        *(part.offset for part in store.parts),
+    ):
         try:
             extent(known, term)
         except ClaimError as reason:

@@ -1,8 +1,9 @@
 """What the names in a claim's terms stand for, at each place where a term may stand.
 
 Everywhere: sizes, and what ``[let]`` defines. Where a launch is described, ``blocks`` too. In a
-store, ``thread``, ``block``, ``round``, ``step``, ``value``, the axes of its ownership, and for short ``lane``
-and ``warp``, which are ``thread % 32`` and ``thread / 32``. Of a writer, ``row`` and ``column``.
+store, ``thread``, ``block``, ``round``, ``step``, ``value``, the axes of its ownership, and for
+short ``lane`` and ``warp``, which are ``thread % 32`` and ``thread / 32``. Of a writer, ``row`` and
+``column``.
 """
 
 from __future__ import annotations

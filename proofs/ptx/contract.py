@@ -20,7 +20,7 @@ from collections.abc import Mapping
 
 from tylo.layouts.errors import ClaimError
 from tylo.layouts.terms import Integer, evaluate, names, show
-from tylo.proofs.effects import Effect
+from tylo.proofs.effects import Effect, Less
 from tylo.proofs.ptx.bitvector import BitVectors, Expression
 from tylo.proofs.ptx.ranges import Ranges, interval, launch_ranges
 
@@ -55,9 +55,9 @@ def extent(known: Ranges, term: Integer) -> tuple[int, int]:
     return low, high
 
 
-def ranges(effect: Effect) -> dict[str, tuple[int, int]]:
-    """The least and the largest value of each name in an effect's terms."""
-    known = launch_ranges(effect)
+def ranges(effect: Effect, *more: Less) -> dict[str, tuple[int, int]]:
+    """The least and the largest value of each name in an effect's terms, under more conditions."""
+    known = launch_ranges(effect, *more)
     steps = max((extent(known, store.repeat)[1] for store in effect.stores), default=1)
     rounds = max((extent(known, store.rounds)[1] for store in effect.stores), default=1)
     written = [buffer.written for buffer in effect.buffers if buffer.written is not None]

@@ -11,8 +11,8 @@ element
 inside
     All its elements are in rows below rows, and columns below columns.
 no other thread
-    The inverse at each of its elements is the thread, block, round and step that performs it: two of them
-    that write one element are the same.
+    The inverse at each of its elements is the thread, block, round and step that performs it: two
+    of them that write one element are the same.
 no other store
     At none of its elements is the element reached by another store.
 nothing left out

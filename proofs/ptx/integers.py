@@ -119,6 +119,7 @@ class _Writer:
         self.values: dict[tuple[int, int], Form] = {}
         self.truths: dict[int, str] = {}
         self.most: dict[int, int] = {}
+        self.least: dict[int, int] = {}
 
     def mention(self, root: Expression) -> None:
         """Know the products below a node."""
@@ -145,6 +146,25 @@ class _Writer:
             raise PtxError(f"a condition depends on memory through {node.operator}")
         most = [self.most[id(operand)] for operand in node.operands]
         self.most[id(node)] = min(bound(node, self.maxima, most), (1 << node.width) - 1)
+        self._bound_below(node)
+
+    def _bound_below(self, node: Expression) -> None:
+        """Of what a value surely exceeds, enough to divide by sizes that are not zero."""
+        least, operands = 0, node.operands
+        match node.operator:
+            case "variable":
+                least = self.minima.get(str(node.attribute), 0)
+            case "extract" if not node.attribute and self.most[id(operands[0])] < 1 << node.width:
+                least = self.least[id(operands[0])]
+            case "concat":
+                least = self.least[id(operands[0])]
+            case "bvudiv" if divisor := self.least[id(operands[1])]:
+                most = self.most[id(operands[0])] // divisor
+                self.most[id(node)] = min(self.most[id(node)], most)
+            case "bvurem" if self.least[id(operands[1])]:
+                most = self.most[id(operands[1])] - 1
+                self.most[id(node)] = min(self.most[id(node)], most)
+        self.least[id(node)] = least
 
     def _is_zero(self, node: Expression) -> bool:
         """Whether bounds say that a node is zero, whatever lies below it."""
@@ -277,7 +297,7 @@ class _Writer:
         return found
 
     def _form_of(self, node: Expression, bits: int) -> Form:
-        width, operands = node.width, node.operands
+        operands = node.operands
         match node.operator:
             case "constant":
                 return constant(int(node.attribute))

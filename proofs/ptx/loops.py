@@ -3,9 +3,10 @@
 A loop is a label and one backward branch to it. If its condition is a constant when it is tried,
 the loop is walked. Else it is cut: each register that one trip changes by the same amount as any
 other, a constant or what the launch says, gets a closed form, start + amount * step, and the body
-is executed once for a symbolic ``step``. A register that changes in any other way, such as a running maximum, becomes a value about which nothing is
-known but what it is made of: `Scene.carried`. No address, guard or number of steps may depend on
-one. Nothing of this is trusted. These obligations say that it is right:
+is executed once for a symbolic ``step``. Around another such loop it is a symbolic ``round``. A
+register that changes in any other way, such as a running maximum, becomes a value about which
+nothing is known but what it is made of: `Scene.carried`. No address, guard or number of steps may
+depend on one. Nothing of this is trusted. These obligations say that it is right:
 
 closed form
     After a trip from the closed forms at step that is not the last, the register has its closed

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from tylo.layouts.errors import PtxError
 from tylo.proofs.ptx.folding import FOLD, as_signed
 
-
 _DIVISIONS = frozenset({"bvudiv", "bvurem", "bvsdiv", "bvsrem"})
 
 

@@ -41,7 +41,7 @@ from tylo.layouts.terms import evaluate as evaluate_term
 from tylo.layouts.terms import name as named
 from tylo.proofs.effects import Buffer, Effect, Less, Store, buffer_bytes
 from tylo.proofs.ptx.bitvector import Expression
-from tylo.proofs.ptx.contract import sample, step_share, written_once
+from tylo.proofs.ptx.contract import ranges, sample, step_share, written_once
 from tylo.proofs.ptx.coverage import written_as_said
 from tylo.proofs.ptx.integers import integer_script
 from tylo.proofs.ptx.pairing import pair, sources, unrolled_stores
@@ -97,6 +97,16 @@ class Obligation:
     def judged(self, holds: Callable[[str], bool]) -> str:
         """Like `linear`, where what is assumed decides whether a sum wraps."""
         return self._integers([*self.assumed, self.violation], holds) if self.linear else ""
+
+    def bounded(self, name: str, most: int, holds: Callable[[str], bool]) -> str:
+        """Like `judged`, where a size, or ``blocks``, is at most a number."""
+        domain, scene = self.scene.domain, self.scene
+        variable = {**scene.sizes, "blocks": scene.blocks}[name]
+        end = domain.constant(most + 1, variable.width)
+        below = domain.less(variable, end, variable.width, False)
+        closer = replace(scene, ranges=ranges(scene.effect, Less(named(name), most + 1)))
+        there = replace(self, scene=closer)
+        return there._integers([*self.assumed, below, self.violation], holds)
 
     def _integers(
         self, stated: Sequence[Expression], holds: Callable[[str], bool] | None = None

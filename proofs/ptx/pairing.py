@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tylo.proofs.effects import Buffer, Store
 from tylo.proofs.ptx.bitvector import evaluate
@@ -103,7 +104,9 @@ def first_round(scene: Scene, access: Access, store: Store) -> Access:
     """An access; what stands in no loop of rounds is done in round zero."""
     if "round" in access.counters or store.rounds == 1:
         return access
-    zero = scene.domain.equal(scene.round, scene.domain.constant(0, scene.round.width), scene.round.width)
+    zero = scene.domain.equal(
+        scene.round, scene.domain.constant(0, scene.round.width), scene.round.width
+    )
     return replace(access, guard=scene.domain.bit_and(access.guard, zero, 1))
 
 

@@ -26,7 +26,7 @@ Ranges: TypeAlias = Mapping[str, Range]
 _ROUNDS = 3
 
 
-def launch_ranges(effect: Effect) -> dict[str, Range]:
+def launch_ranges(effect: Effect, *more: Less) -> dict[str, Range]:
     """The least and the largest value of each size, and of ``blocks``, that a launch may have.
 
     Contradictory conditions bound nothing: no range is ever empty.
@@ -34,7 +34,7 @@ def launch_ranges(effect: Effect) -> dict[str, Range]:
     known = {each.name: (each.minimum, each.maximum) for each in effect.parameters}
     known["blocks"] = 1, effect.maximum_blocks
     for _ in range(_ROUNDS):
-        for condition in effect.preconditions:
+        for condition in (*effect.preconditions, *more):
             _tighten(known, condition)
     return known
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tylo.layouts.terms import Integer
+from tylo.layouts.terms import Integer, names
 from tylo.layouts.terms import name as named
 from tylo.proofs.effects import Buffer, Effect, Less, Store
 from tylo.proofs.ptx.bitvector import BitVectors, Expression, order
@@ -56,7 +56,13 @@ class Scene:
         extent(self.ranges, term)
         variables = {
             **{"thread": self.thread, "block": self.block, "blocks": self.blocks},
-            **{"round": self.round, "step": self.step, "row": self.row, "column": self.column, **self.sizes},
+            **{
+                "round": self.round,
+                "step": self.step,
+                "row": self.row,
+                "column": self.column,
+                **self.sizes,
+            },
         }
         return expression(self.domain, variables, term)
 
@@ -84,6 +90,14 @@ class Scene:
     def most_blocks(self) -> int:
         """The blocks of the largest grid that the preconditions allow."""
         return self.ranges["blocks"][1]
+
+    @property
+    def counts_blocks(self) -> bool:
+        """Whether any term of the effect mentions how many blocks there are."""
+        stores = self.effect.stores
+        terms = [side for each in self.effect.preconditions for side in (each.left, each.right)]
+        terms += [term for each in stores for term in (each.offset, each.repeat, each.rounds)]
+        return any("blocks" in names(term) for term in terms)
 
     def limits(self) -> tuple[dict[str, int], dict[str, int]]:
         """The largest value of each variable, and the smallest of those that are not from zero."""
