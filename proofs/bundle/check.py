@@ -21,7 +21,8 @@ from tylo.proofs.effects import Effect, assumptions, effect_to_bytes, uncovered
 from tylo.proofs.pipelines.cuda_text import read_schedule
 from tylo.proofs.pipelines.explore import explore
 from tylo.proofs.pipelines.kernel import NOT_VALIDATED, RoleKernel
-from tylo.proofs.ptx.validate import Solve, Validation, validate
+from tylo.proofs.ptx.failures import Solve
+from tylo.proofs.ptx.validate import Validation, validate
 from tylo.proofs.ptx.workers import Workers
 from tylo.proofs.smt import obligations
 from tylo.proofs.solver_process import SOLVERS

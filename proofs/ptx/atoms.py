@@ -171,7 +171,8 @@ class Atoms:
         difference, zero = total(left, right, -1), self.equalities.get(truth, {})
         if not zero or difference.keys() != zero.keys():
             return not difference
-        times, rest = divmod(*((form[next(iter(zero))]) for form in (difference, zero)))
+        first = next(iter(zero))
+        times, rest = divmod(difference[first], zero[first])
         return not rest and difference == scaled(zero, times)
 
     def negative(self, difference: Form) -> str:

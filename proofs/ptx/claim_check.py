@@ -13,12 +13,13 @@ from pathlib import Path
 from tylo.layouts.errors import PtxError, Undecided
 from tylo.proofs.ptx.claim_effect import Lowered, lower
 from tylo.proofs.ptx.claim_file import PtxClaim, read_claim, read_text
+from tylo.proofs.ptx.failures import Solve
 from tylo.proofs.ptx.opcodes import OPCODES, find
 from tylo.proofs.ptx.parser import parse
 from tylo.proofs.ptx.program import Entry
 from tylo.proofs.ptx.scene import build
 from tylo.proofs.ptx.smtlib import script
-from tylo.proofs.ptx.validate import Solve, Validation, Verdict, validate
+from tylo.proofs.ptx.validate import Validation, Verdict, validate
 from tylo.proofs.ptx.workers import Workers
 
 _LARGEST_PTX = 1 << 24

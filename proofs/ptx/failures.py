@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from tylo.proofs.ptx.bitvector import Expression, evaluate
-from tylo.proofs.ptx.obligations import Obligation
+from tylo.proofs.ptx.obligation import Obligation
 from tylo.proofs.ptx.remedies import remedy
 from tylo.proofs.ptx.samples import holds, launches
 from tylo.proofs.ptx.scene import Scene

@@ -38,24 +38,22 @@ i < columns, and from no bounds of its parts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from math import gcd
 from types import MappingProxyType
 
-from tylo.layouts.errors import PtxError
 from tylo.proofs.ptx.atoms import Atoms
+from tylo.proofs.ptx.bounds import Bounds
 from tylo.proofs.ptx.forms import (
     Form,
     constant,
     content,
-    divided,
-    integer,
     number,
     product,
     reduced,
     scaled,
     total,
 )
-from tylo.proofs.ptx.nodes import Expression, bound, order
+from tylo.proofs.ptx.nodes import Expression, order
+from tylo.proofs.ptx.places import Places
 
 _MOST_TERMS = 64
 _MOST_RUNS = 5  # of adjacent ones in a mask
@@ -111,15 +109,14 @@ class _Writer:
         minima: Mapping[str, int],
         holds: Callable[[str], bool] | None,
     ) -> None:
-        self.maxima, self.minima, self.holds = maxima, minima, holds
+        self.minima = minima
         self.atoms = Atoms()
+        self.bounds = Bounds(maxima, minima)
+        self.places = Places(self.atoms, holds)
         self.asserted: list[str] = []
-        self.known: list[str] = []  # what is asserted and has no remainder in it
         self.forms: dict[tuple[int, int], Form] = {}
         self.values: dict[tuple[int, int], Form] = {}
         self.truths: dict[int, str] = {}
-        self.most: dict[int, int] = {}
-        self.least: dict[int, int] = {}
 
     def mention(self, root: Expression) -> None:
         """Know the products below a node."""
@@ -132,43 +129,14 @@ class _Writer:
         truth = self.truth(root)
         self.asserted.append(truth)
         if not self.atoms.is_doubtful(truth):
-            self.known.append(truth)
+            self.places.known.append(truth)
 
     def _write_below(self, root: Expression) -> None:
         for node in order([root]):
-            if id(node) not in self.most:
-                self._measure(node)
-        for node in order([root], self._is_zero):
+            if id(node) not in self.bounds.most:
+                self.bounds.measure(node)
+        for node in order([root], self.bounds.is_zero):
             self._write(node)
-
-    def _measure(self, node: Expression) -> None:
-        if node.opaque:
-            raise PtxError(f"a condition depends on memory through {node.operator}")
-        most = [self.most[id(operand)] for operand in node.operands]
-        self.most[id(node)] = min(bound(node, self.maxima, most), (1 << node.width) - 1)
-        self._bound_below(node)
-
-    def _bound_below(self, node: Expression) -> None:
-        """Of what a value surely exceeds, enough to divide by sizes that are not zero."""
-        least, operands = 0, node.operands
-        match node.operator:
-            case "variable":
-                least = self.minima.get(str(node.attribute), 0)
-            case "extract" if not node.attribute and self.most[id(operands[0])] < 1 << node.width:
-                least = self.least[id(operands[0])]
-            case "concat":
-                least = self.least[id(operands[0])]
-            case "bvudiv" if divisor := self.least[id(operands[1])]:
-                most = self.most[id(operands[0])] // divisor
-                self.most[id(node)] = min(self.most[id(node)], most)
-            case "bvurem" if self.least[id(operands[1])]:
-                most = self.most[id(operands[1])] - 1
-                self.most[id(node)] = min(self.most[id(node)], most)
-        self.least[id(node)] = least
-
-    def _is_zero(self, node: Expression) -> bool:
-        """Whether bounds say that a node is zero, whatever lies below it."""
-        return node.width > 1 and not self.most[id(node)]
 
     def _write(self, node: Expression) -> None:
         if id(node) not in self.truths and node.width == 1 and (text := self._truth_of(node)):
@@ -208,9 +176,9 @@ class _Writer:
         size = 1 << width
         difference = reduced(total(self.form(left, width), self.form(right, width), -1), size)
         low, high = self.atoms.interval(difference)
-        if (-size < low and high < size) or self._lies(difference, 1 - size, size):
+        if (-size < low and high < size) or self.places.lies(difference, 1 - size, size):
             return self.atoms.equal(difference)
-        return self.atoms.equal(self._moved(difference, size, 0))
+        return self.atoms.equal(self.places.moved(difference, size, 0))
 
     def unsigned(self, node: Expression) -> Form:
         """A node as a number from 0."""
@@ -223,61 +191,19 @@ class _Writer:
     def _value(self, node: Expression, low: int) -> Form:
         key = id(node), low
         if key not in self.values:
-            form = self._moved(self.form(node, node.width), 1 << node.width, low)
+            form = self.places.moved(self.form(node, node.width), 1 << node.width, low)
             if low == 0:
-                self.atoms.clip(form, self.most[id(node)])
+                self.atoms.clip(form, self.bounds.most[id(node)])
             self.values[key] = form
         return self.values[key]
 
     def _plain(self, node: Expression) -> Form | None:
         """A node as a number from 0, if that is known without a remainder."""
-        found = self._placed(self.form(node, node.width), 1 << node.width, 0)
+        found = self.places.placed(self.form(node, node.width), 1 << node.width, 0)
         if found is None or self.atoms.is_doubtful_form(found):
             return None
-        self.atoms.clip(found, self.most[id(node)])
+        self.atoms.clip(found, self.bounds.most[id(node)])
         return found
-
-    def _placed(self, form: Form, size: int, low: int) -> Form | None:
-        """The congruent form that lies in [low, low + size) by the bounds of its atoms."""
-        for each in (form, reduced(form, size)):
-            least, most = self.atoms.interval(each)
-            away = (least - low) // size * size
-            if most - away < low + size:
-                return total(each, constant(-away))
-        return None
-
-    def _moved(self, form: Form, size: int, low: int, doubtful: bool = True) -> Form:
-        """A number in [low, low + size) that is congruent to the form."""
-        placed = self._placed(form, size, low)
-        if placed is not None:
-            return placed
-        form = reduced(form, size)
-        if doubtful and self._lies(form, low, low + size):
-            return form
-        least, most = self.atoms.interval(form)
-        end = low + size
-        text = self.atoms.named(form)
-        if least >= low and most < end + size:
-            found = f"(ite (< {text} {end}) {text} (- {text} {size}))"
-        elif least >= low - size and most < end:
-            found = f"(ite (< {text} {integer(low)}) (+ {text} {size}) {text})"
-        elif low == 0 and not doubtful:
-            return self.atoms.residue(form, size)
-        elif low == 0:
-            found = f"(mod {text} {size})"
-        else:
-            rest = self.atoms.name(f"(mod {text} {size})")
-            found = f"(ite (< {rest} {end}) {rest} (- {rest} {size}))"
-        make = self.atoms.remainder if doubtful else self.atoms.defined
-        return make(found, (low, end - 1))
-
-    def _lies(self, form: Form, low: int, end: int) -> bool:
-        """Whether what is known shows that a form lies in [low, end)."""
-        if self.holds is None or not self.known or self.atoms.is_doubtful_form(form):
-            return False
-        text = self.atoms.named(form)
-        outside = f"(or (< {text} {integer(low)}) (<= {integer(end)} {text}))"
-        return self.holds(self.atoms.script([*self.known, outside]))
 
     def form(self, node: Expression, bits: int) -> Form:
         """A form that is congruent to a node modulo 2^bits."""
@@ -287,7 +213,7 @@ class _Writer:
         whole = self.forms.get((id(node), node.width))
         if whole is not None and not self.atoms.is_doubtful_form(whole):
             return whole
-        if self._is_zero(node):
+        if self.bounds.is_zero(node):
             found: Form = {}
         elif id(node) in self.truths:
             found = self.atoms.bit(self.truths[id(node)])
@@ -304,7 +230,7 @@ class _Writer:
             case "variable":
                 called = str(node.attribute)
                 least = max(0, self.minima.get(called, 0))
-                return self.atoms.variable(called, (least, self.most[id(node)]))
+                return self.atoms.variable(called, (least, self.bounds.most[id(node)]))
             case "concat":
                 return self._joined(operands, bits)
             case "extract":
@@ -335,21 +261,7 @@ class _Writer:
 
     def _above(self, node: Expression, low: int, bits: int) -> Form:
         """The bits from `low` on."""
-        return self._floor(self.form(node, low + bits), 1 << low)
-
-    def _floor(self, form: Form, divisor: int) -> Form:
-        """The quotient by a positive number, rounded down."""
-        whole, rest = divided(form, divisor)
-        low, high = self.atoms.interval(rest)
-        if low // divisor == high // divisor:
-            return total(whole, constant(low // divisor))
-        varying = {each: times for each, times in rest.items() if each}
-        by = gcd(content(varying), divisor)
-        divisor //= by
-        more, ones = divmod(rest.get((), 0) // by, divisor)
-        whole = total(whole, constant(more))
-        rest = total({each: times // by for each, times in varying.items()}, constant(ones))
-        return total(whole, self.atoms.divided(rest, divisor))
+        return self.places.floor(self.form(node, low + bits), 1 << low)
 
     def _chosen(self, node: Expression, bits: int) -> Form:
         condition, *sides = node.operands
@@ -368,7 +280,7 @@ class _Writer:
         texts = " ".join(map(self.atoms.named, rests))
         found = self.atoms.defined(f"(ite {truth} {texts})", (low, high))
         if len(known) == 2 and not common:
-            self.atoms.clip(found, self.most[id(node)])
+            self.atoms.clip(found, self.bounds.most[id(node)])
         return total(common, found)
 
     def _multiplied(self, node: Expression, bits: int) -> Form:
@@ -391,7 +303,7 @@ class _Writer:
     def _has_sign(self, node: Expression) -> bool:
         """Whether a node is a number between two bounds, from below zero perhaps."""
         size = 1 << node.width
-        found = self._placed(self.form(node, node.width), size, -(size // 2))
+        found = self.places.placed(self.form(node, node.width), size, -(size // 2))
         return found is not None and not self.atoms.is_doubtful_form(found)
 
     def _binary(self, node: Expression, bits: int, left: Expression, right: Expression) -> Form:
@@ -402,9 +314,9 @@ class _Writer:
             case "bvlshr" | "bvashr" if amount is not None and bits + amount <= width:
                 return self._above(left, amount, bits)
             case "bvlshr" if amount is not None:
-                return self._floor(self.unsigned(left), 1 << min(amount, width))
+                return self.places.floor(self.unsigned(left), 1 << min(amount, width))
             case "bvashr" if amount is not None:
-                return self._floor(self.signed(left), 1 << min(amount, width))
+                return self.places.floor(self.signed(left), 1 << min(amount, width))
             case "bvand" if amount is not None:
                 return self._masked(left, amount, bits)
             case "bvor" | "bvxor" if amount is not None:
@@ -414,11 +326,11 @@ class _Writer:
             case "bvor" | "bvxor" if self._apart(left, right):
                 return total(self.form(left, bits), self.form(right, bits))
             case "bvudiv" if amount:
-                return self._floor(self.unsigned(left), amount)
+                return self.places.floor(self.unsigned(left), amount)
             case "bvurem" if amount and not amount & (amount - 1):
                 return self._masked(left, amount - 1, bits)
             case "bvurem" if amount:
-                return self._moved(self.unsigned(left), amount, 0, doubtful=False)
+                return self.places.moved(self.unsigned(left), amount, 0, doubtful=False)
             case "bvudiv" | "bvurem" | "bvsdiv" | "bvsrem" if amount is None:
                 return self._divided(node, left, right)
         raise _NoForm
@@ -446,12 +358,14 @@ class _Writer:
                 raise _NoForm
             if low < bits:
                 top = self.form(node, bits) if end >= bits else self._low(node, end)
-                found = total(found, scaled(self._floor(top, 1 << low), 1 << low))
+                found = total(found, scaled(self.places.floor(top, 1 << low), 1 << low))
         return found
 
     def _low(self, node: Expression, bits: int) -> Form:
         """The number that the lowest bits of a node are."""
-        return self._moved(self.form(node, bits), 1 << bits, 0, doubtful=False) if bits else {}
+        return (
+            self.places.moved(self.form(node, bits), 1 << bits, 0, doubtful=False) if bits else {}
+        )
 
     def _apart(self, left: Expression, right: Expression) -> bool:
         """Whether two numbers have no bit in common, the one being below the other's lowest."""
@@ -460,7 +374,7 @@ class _Writer:
             if number(form) == 0:
                 return True
             lowest = content(form) & -content(form)
-            if self.most[id(small)] < min(lowest, 1 << large.width):
+            if self.bounds.most[id(small)] < min(lowest, 1 << large.width):
                 return True
         return False
 

@@ -32,115 +32,25 @@ any address, in 32 or 64 bits, violates an address or bounds obligation.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
 
 from tylo.layouts.terms import Integer, show
 from tylo.layouts.terms import evaluate as evaluate_term
 from tylo.layouts.terms import name as named
 from tylo.proofs.effects import Buffer, Effect, Less, Store, buffer_bytes
 from tylo.proofs.ptx.bitvector import Expression
-from tylo.proofs.ptx.contract import ranges, sample, step_share, written_once
+from tylo.proofs.ptx.contract import sample, step_share, written_once
 from tylo.proofs.ptx.coverage import written_as_said
-from tylo.proofs.ptx.integers import integer_script
+from tylo.proofs.ptx.obligation import Obligation
 from tylo.proofs.ptx.pairing import pair, sources, unrolled_stores
 from tylo.proofs.ptx.parser import parse
 from tylo.proofs.ptx.parts import part_obligations
 from tylo.proofs.ptx.paths import walk
 from tylo.proofs.ptx.races import races
 from tylo.proofs.ptx.scene import Scene, build, conditions, parameters, special_registers
-from tylo.proofs.ptx.smtlib import script
 from tylo.proofs.ptx.surroundings import require_module, shared_variables
 from tylo.proofs.ptx.symbolic import Access, Machine, Record
 from tylo.proofs.ptx.unrolled import Unrolled
-
-
-@dataclass(frozen=True, eq=False)
-class Obligation:
-    """A condition that must not be satisfiable, and what it is about.
-
-    `line` and `text` are those of the PTX instruction; an obligation about the contract alone has
-    line 0. `found` and `wanted` are addresses to compare in a report, or words. `settled` is the
-    verdict of an obligation decided by enumeration, which has no script.
-    """
-
-    label: str
-    line: int
-    text: str
-    scene: Scene
-    violation: Expression
-    found: Expression | str = ""
-    wanted: Expression | str = ""
-    settled: str = ""
-
-    @cached_property
-    def assumed(self) -> list[Expression]:
-        """What is assumed of the variables that the violation mentions."""
-        return self.scene.assumptions(self.violation)
-
-    @cached_property
-    def script(self) -> str:
-        """SMT-LIB text: satisfiable exactly where the obligation fails."""
-        return "" if self.settled else script([*self.assumed, self.violation])
-
-    @cached_property
-    def linear(self) -> str:
-        """A script over integers that, when it is not satisfiable, shows that the obligation holds.
-
-        It says little about products of sizes. Empty where no size varies, or no such form exists.
-        """
-        if self.settled or not self.scene.effect.parameters:
-            return ""
-        return self._integers([*self.assumed, self.violation])
-
-    def judged(self, holds: Callable[[str], bool]) -> str:
-        """Like `linear`, where what is assumed decides whether a sum wraps."""
-        return self._integers([*self.assumed, self.violation], holds) if self.linear else ""
-
-    def bounded(self, name: str, most: int, holds: Callable[[str], bool]) -> str:
-        """Like `judged`, where a size, or ``blocks``, is at most a number."""
-        domain, scene = self.scene.domain, self.scene
-        variable = {**scene.sizes, "blocks": scene.blocks}[name]
-        end = domain.constant(most + 1, variable.width)
-        below = domain.less(variable, end, variable.width, False)
-        closer = replace(scene, ranges=ranges(scene.effect, Less(named(name), most + 1)))
-        there = replace(self, scene=closer)
-        return there._integers([*self.assumed, below, self.violation], holds)
-
-    def _integers(
-        self, stated: Sequence[Expression], holds: Callable[[str], bool] | None = None
-    ) -> str:
-        limits, scene = self.scene.limits(), self.scene
-        if holds is None:
-            return integer_script(stated, *limits)
-        totals = [buffer.elements for buffer in scene.effect.buffers if buffer.elements is not None]
-        extents = [scene.value(total) for total in dict.fromkeys(totals)]
-        return integer_script(stated, *limits, holds, extents)
-
-    @property
-    def exact(self) -> bool:
-        """Whether no product of sizes takes part, so that `linear` says the whole of it."""
-        return not any(condition.product for condition in (self.violation, *self.assumed))
-
-    def at(self, sizes: Mapping[str, int]) -> Obligation:
-        """The obligation for one launch alone, given the value of each size, and of ``blocks``."""
-        domain, scene = self.scene.domain, self.scene
-        values = {
-            str(variable.attribute): domain.constant(sizes[name], variable.width)
-            for name, variable in (*scene.sizes.items(), ("blocks", scene.blocks))
-            if name in sizes
-        }
-        violation, *assumed = domain.substitute([self.violation, *self.assumed], values)
-        there = replace(self, violation=violation)
-        there.__dict__["assumed"] = assumed
-        return there
-
-    def restricted(self, *conditions: Expression) -> str:
-        """The script under further conditions."""
-        stated = [*self.assumed, *conditions, self.violation]
-        whole = self.exact and self.scene.effect.parameters
-        return (self._integers(stated) if whole else "") or script(stated)
 
 
 def obligations(ptx_text: str, effect: Effect, architecture: str | None = None) -> list[Obligation]:

@@ -95,7 +95,7 @@ def _tighten(known: dict[str, Range], condition: Less) -> None:
 def _summands(term: Integer, count: int) -> Iterator[tuple[int, Integer]]:
     """A term as a sum of terms, each counted so many times."""
     if not isinstance(term, int):
-        left, right = term.operands if len(term.operands) == 2 else (None, None)
+        left, right = (*term.operands, 0)[:2]
         if term.operator in ("+", "-"):
             yield from _summands(left, count)
             yield from _summands(right, count if term.operator == "+" else -count)

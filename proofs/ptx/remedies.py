@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from tylo.proofs.ptx.bitvector import Expression
 from tylo.proofs.ptx.folding import as_signed
 from tylo.proofs.ptx.nodes import evaluate_each, order
-from tylo.proofs.ptx.obligations import Obligation
+from tylo.proofs.ptx.obligation import Obligation
 from tylo.proofs.ptx.scene import Scene
 
 _SUMS = frozenset({"bvadd", "bvsub", "bvmul"})

@@ -271,7 +271,8 @@ def build(effect: Effect) -> Scene:
         return variable
 
     known = ranges(effect)
-    thread, block, *counts = (counted(name, known[name][1] + 1) for name in _COUNTED)
+    counts = {name: counted(name, known[name][1] + 1) for name in _COUNTED}
+    thread, block, number, step, row, column = counts.values()
     blocks = domain.variable("blocks", 32)
     limit = domain.constant(known["blocks"][1] + 1, 32)
     assumed["blocks"] = (
@@ -293,7 +294,7 @@ def build(effect: Effect) -> Scene:
         phase = expression(domain, given, buffer.phase * (buffer.element_bits // 8))
         bases[buffer.name] = domain.add(start, phase, 64)
     return Scene(
-        *(effect, domain, thread, block, blocks, *counts, given, bases, assumed),
+        *(effect, domain, thread, block, blocks, number, step, row, column, given, bases, assumed),
         *({}, {}, {}),
         samples(effect),
         known,

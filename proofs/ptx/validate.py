@@ -14,7 +14,8 @@ from tylo.layouts.errors import PtxError
 from tylo.proofs.effects import Effect, assumptions, uncovered
 from tylo.proofs.ptx import inprocess
 from tylo.proofs.ptx.failures import Failure, Refuted, Solve, failure_of, refuted
-from tylo.proofs.ptx.obligations import Obligation, obligations
+from tylo.proofs.ptx.obligation import Obligation
+from tylo.proofs.ptx.obligations import obligations
 
 # Failures whose least thread is looked for, besides the first of each kind.
 _MOST_SEARCHED = 4

@@ -42,8 +42,8 @@ class _Widened:
         match node.operator:
             case "bvand" | "bvor" | "bvxor" if node.width == 1:
                 connect = {"bvand": domain.bit_and, "bvor": domain.bit_or}
-                sides = [self.truth(operand) for operand in operands]
-                return connect.get(node.operator, domain.bit_xor)(*sides, 1)
+                one, other = (self.truth(operand) for operand in operands)
+                return connect.get(node.operator, domain.bit_xor)(one, other, 1)
             case "bvult" | "bvslt" if operands[0].width < _WIDE:
                 signed = node.operator == "bvslt"
                 left, right = (self.number(operand, signed) for operand in operands)

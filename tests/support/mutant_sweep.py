@@ -17,7 +17,8 @@ from ptx_mutants import PtxMutant
 from tylo.layouts.errors import PtxError
 from tylo.proofs.effects import Effect
 from tylo.proofs.ptx.inprocess import solve
-from tylo.proofs.ptx.obligations import Obligation, obligations
+from tylo.proofs.ptx.obligation import Obligation
+from tylo.proofs.ptx.obligations import obligations
 from tylo.proofs.ptx.samples import launches
 
 # Of z3's work on a script: at first, and where the judge found a fault that must not be accepted.

@@ -94,8 +94,10 @@ def compared(d: BitVectors, g: random.Random, depth: int) -> Expression:
     """A random comparison."""
     left, right = (grown(d, g, depth, 4) for _ in range(2))
     if g.random() < 0.3:
-        left = d.divide(left, right, 4, False) if g.random() < 0.5 else d.remainder(
-            left, right, 4, False
+        left = (
+            d.divide(left, right, 4, False)
+            if g.random() < 0.5
+            else d.remainder(left, right, 4, False)
         )
     if g.random() < 0.3:
         return d.equal(left, right, 4)
@@ -119,11 +121,7 @@ def test_what_other_conditions_say_excludes_no_point(seed: int) -> None:
         script = integer_script(conditions, maxima, {"v0.4": 1}, holds)
         if not script:
             continue
-        used = {
-            str(node.attribute)
-            for node in order(conditions)
-            if node.operator == "variable"
-        }
+        used = {str(node.attribute) for node in order(conditions) if node.operator == "variable"}
         ranges = [range(name == "v0.4", maxima[name] + 1) for name in sorted(used)]
         points = [dict(zip(sorted(used), p, strict=True)) for p in itertools.product(*ranges)]
         if len(points) > 4096:
