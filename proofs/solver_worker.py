@@ -2,7 +2,7 @@
 
 It announces its version, then answers one JSON line per line it reads: ``{"script": ...,
 "unknowns": [...], "options": {...}, "seconds": 5}`` gives ``{"answer": "unsat"}``, or ``"sat"``
-with a ``"model"``, or ``"unknown"``. Solvers may overrun their own limits and exhaust memory:
+with a ``"model"``, or ``"unknown"``, and always the ``"cpu"`` seconds that it took. Solvers may overrun their own limits and exhaust memory:
 whoever starts the process kills it, and it caps its memory itself.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import resource
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -87,11 +88,12 @@ def main(solver: str) -> int:
         return 3
     print(json.dumps({"version": version}), flush=True)
     for line in sys.stdin:
+        begun = time.process_time()
         try:
             reply = answer(json.loads(line))
         except Exception as error:  # a solver's own errors have no common type
             reply = {"answer": "unknown", "error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(reply), flush=True)
+        print(json.dumps(reply | {"cpu": time.process_time() - begun}), flush=True)
     return 0
 
 

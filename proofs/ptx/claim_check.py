@@ -22,6 +22,7 @@ from tylo.proofs.ptx.smtlib import script
 from tylo.proofs.ptx.validate import Validation, Verdict, validate
 from tylo.proofs.ptx.workers import Workers
 
+PATIENCE = 60.0  # seconds of a processor, for each solver, for all that is to be proven of a file
 _LARGEST_PTX = 1 << 24
 _LABEL = re.compile(r"store (\d+):")
 
@@ -70,7 +71,7 @@ def examine_ptx(ptx: Path, against: Path, solve: Solve | None = None) -> Examine
     text = read_text(ptx, _LARGEST_PTX, "PTX")
     if solve is not None:
         return check_text(text, claim, solve, str(ptx))
-    with Workers() as workers:
+    with Workers(patience=PATIENCE) as workers:
         return check_text(text, claim, workers, str(ptx))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from math import inf
 from types import TracebackType
 
 from tylo.proofs.solver_process import MEANING, SOLVERS, SolverProcess
@@ -16,14 +17,24 @@ from tylo.proofs.solver_process import MEANING, SOLVERS, SolverProcess
 class Workers:
     """Both solvers, kept running until the end of a `with` block; call it with scripts.
 
+    A question may take `seconds`; all of them together `patience` seconds of a processor for each
+    solver, after which nothing more is asked, and "unknown" is said of what is left.
+
     >>> with Workers() as solve:
     ...     solve(["(assert false)\\n(check-sat)", "(assert true)\\n(check-sat)"])
     ['holds', 'fails']
     """
 
-    def __init__(self, seconds: float = 20.0) -> None:
+    def __init__(self, seconds: float = 20.0, patience: float = inf) -> None:
         self.seconds = seconds
+        self.patience = patience
         self._processes = [SolverProcess(name) for name in SOLVERS]
+        self._spent = [0.0] * len(SOLVERS)
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether a solver has used up its patience."""
+        return max(self._spent) >= self.patience
 
     def __enter__(self) -> Workers:
         return self
@@ -40,13 +51,19 @@ class Workers:
     def __call__(self, scripts: Sequence[str]) -> list[str]:
         """One verdict for each script."""
         with ThreadPoolExecutor(len(self._processes)) as pool:
-            answers = list(pool.map(lambda process: self._ask(process, scripts), self._processes))
+            numbers = range(len(self._processes))
+            answers = list(pool.map(lambda number: self._ask(number, scripts), numbers))
         return [_agreed(set(said)) for said in zip(*answers, strict=True)]
 
-    def _ask(self, process: SolverProcess, scripts: Sequence[str]) -> list[str]:
+    def _ask(self, number: int, scripts: Sequence[str]) -> list[str]:
         verdicts = []
         for script in scripts:
-            reply = process.ask({"script": script, "unknowns": [], "options": {}}, self.seconds)
+            left = min(self.seconds, self.patience - self._spent[number])
+            if left <= 0:
+                verdicts.append("unknown")
+                continue
+            reply = self._processes[number].ask({"script": script, "unknowns": [], "options": {}}, left)
+            self._spent[number] += reply.get("cpu", 0.0 if "missing" in reply else left)
             verdicts.append(
                 "missing" if "missing" in reply else MEANING.get(reply.get("answer", ""), "unknown")
             )

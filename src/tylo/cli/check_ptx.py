@@ -9,7 +9,7 @@ from typing import Any
 
 from tylo.cli.output import EXIT_CODES, print_json, tell
 from tylo.layouts.errors import ClaimError
-from tylo.proofs.ptx.claim_check import Examined, examine_ptx
+from tylo.proofs.ptx.claim_check import PATIENCE, Examined, examine_ptx
 from tylo.proofs.ptx.validate import Verdict
 
 SCHEMA = "tylo.check/1"
@@ -50,6 +50,12 @@ def _print(options: argparse.Namespace, found: Examined) -> None:
     for (line, text), labels in sorted(where.items()):
         at_line = f"line {line}: `{text}`" if line else text
         print(f"  holds: {at_line}: {_short(labels)}")
+    if found.verdict == "undecided":
+        print(
+            f"  hint: no solver decided what is unknown, within {PATIENCE:.0f} seconds for all of "
+            "it: bound the sizes it mentions (most, assume) or blocks, so that products of them "
+            "stay below 2^31 where the kernel has 32 bits"
+        )
     for assumption in found.assumptions:
         print(f"  assumed: {assumption}")
 

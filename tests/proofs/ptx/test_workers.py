@@ -57,6 +57,19 @@ def test_only_agreement_counts(
     assert workers(["(assert false)"]) == [verdict]
 
 
+def test_patience_is_for_all_questions_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    workers = Workers(seconds=5.0, patience=7.0)
+    monkeypatch.setattr(workers, "_processes", [Reply(answer="unsat", cpu=3.0), Reply()])
+    # The second was killed after five seconds, and has two left.
+    assert workers(["(assert false)"] * 2) == ["unknown"] * 2
+    assert workers.is_spent
+    monkeypatch.setattr(workers, "_processes", [Reply(answer="unsat", cpu=3.0)] * 2)
+    assert workers(["(assert false)"]) == ["unknown"]
+    fresh = Workers(patience=7.0)
+    monkeypatch.setattr(fresh, "_processes", [Reply(answer="unsat", cpu=3.0)] * 2)
+    assert fresh(["(assert false)"] * 4) == ["holds"] * 3 + ["unknown"]
+
+
 def test_a_hard_question_is_given_up_and_the_next_one_answered() -> None:
     # A product of two 48-bit factors that is prime has no solution, which no solver sees in time.
     hard = (

@@ -1,0 +1,163 @@
+"""Loops as people write them: rows, grid strides, one in the other; right ones and wrong ones."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import user_loops as loops
+from tylo.layouts.errors import PtxError
+from tylo.proofs.ptx.claim_check import Examined, check_text
+from tylo.proofs.ptx.claim_file import claim_from_text
+from tylo.proofs.ptx.inprocess import solve
+from tylo.proofs.ptx.workers import Workers
+
+
+def checked(source: str, claim: str, architecture: str = "sm_90a") -> Examined:
+    ptx = loops.compiled(source, architecture)
+    return check_text(ptx, claim_from_text(claim, "claim.toml"), solve)
+
+
+RIGHT = {
+    "rows": (loops.ROWS, loops.ROWS_CLAIM),
+    "rows, unrolled": (loops.ROWS_BY_NUMBER, loops.ROWS_CLAIM),
+    "rows, as they stand": (loops.ROWS_AS_THEY_STAND, loops.ROWS_CLAIM),
+    "rows in 64 bits": (loops.ROWS_IN_64_BITS, loops.ROWS_CLAIM),
+    "rows of an array": (loops.ROWS, loops.FLAT_CLAIM),
+    "rows of vectors": (loops.ROWS_OF_VECTORS, loops.VECTORS_CLAIM),
+    "a grid": (loops.GRID, loops.GRID_CLAIM),
+    "a grid, so many steps": (loops.GRID, loops.EXACT_GRID_CLAIM),
+    "a grid of vectors": (loops.GRID_OF_VECTORS, loops.GRID_OF_VECTORS_CLAIM),
+    "a grid of halves": (loops.GRID_OF_HALVES, loops.GRID_OF_HALVES_CLAIM),
+    "a grid, unsigned": (loops.GRID_UNSIGNED, loops.GRID_UNSIGNED_CLAIM),
+    "rows by a grid": (loops.NESTED, loops.NESTED_CLAIM),
+    "rows by a grid, unrolled": (loops.NESTED_BY_NUMBER, loops.NESTED_CLAIM),
+}
+_SLOW = ("rows by a grid, unrolled",)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in _SLOW else n for n in RIGHT]
+)
+def test_right_loops_hold_for_every_size(name: str) -> None:
+    found = checked(*RIGHT[name])
+    assert found.verdict == "holds", "\n".join(
+        str(each) for each in found.validation.verdicts if each.verdict != "holds"
+    )
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_120"])
+@pytest.mark.parametrize("name", ["rows", "a grid", "rows by a grid"])
+def test_they_hold_as_other_architectures_have_them(name: str, architecture: str) -> None:
+    assert checked(*RIGHT[name], architecture).verdict == "holds"
+
+
+@pytest.mark.parametrize("name", ["rows, unrolled", "a grid", "rows by a grid"])
+def test_both_solvers_agree(name: str) -> None:
+    source, claim = RIGHT[name]
+    with Workers(patience=60) as workers:
+        found = check_text(loops.compiled(source), claim_from_text(claim, "claim.toml"), workers)
+    assert found.verdict == "holds"
+
+
+# An edit of a right loop, and an obligation that fails, or a part of the refusal.
+WRONG = [
+    ("rows, as they stand", "i < columns", "i <= columns", "where"),
+    ("rows, as they stand", "i < columns", "i < columns - 1", "address"),
+    ("rows, as they stand", "i += 128", "i += 127", "address"),
+    ("rows, as they stand", "i += 128", "i += 64", "another number of steps"),
+    ("rows, as they stand", "i += 128", "i += 256", "address"),
+    ("rows, as they stand", "i = threadIdx.x", "i = threadIdx.x + 1", "address"),
+    ("rows, as they stand", "y[row*columns", "y[row*(columns + 1)", "address"),
+    ("rows, as they stand", "y[row*columns", "y[row*128", "address"),
+    ("rows, as they stand", "x[row*columns + i]", "x[row*columns + i + 1]", "part 0"),
+    ("rows, unrolled", "i < columns", "i <= columns", "where"),
+    ("rows, unrolled", "x[row*columns + i]", "x[row*columns + (i ^ 1)]", "part 0"),
+    ("a grid", "i < n", "i <= n", "where"),
+    ("a grid", "i < n", "i < n - 1", "address"),
+    ("a grid", "i < n", "i < n / 4 * 4", "address"),  # the tail is missing
+    ("a grid", "+= gridDim.x*blockDim.x", "+= blockDim.x", "address"),  # written twice
+    ("a grid", "+= gridDim.x*blockDim.x", "+= gridDim.x*64", "address"),
+    ("a grid", "+ threadIdx.x", "+ threadIdx.x + 1", "address"),
+    ("a grid", "= x[i]", "= x[0]", "part 0"),
+    ("rows by a grid", "row = blockIdx.x", "row = 0", "address"),
+    ("rows by a grid", "row < rows", "row <= rows", "another number of steps"),
+    ("rows by a grid", "row < rows", "row < rows - 1", "address"),
+    ("rows by a grid", "row += gridDim.x", "row += 1", "another number of steps"),
+    ("rows by a grid", "row += gridDim.x", "row += 2*gridDim.x", "address"),
+    ("rows by a grid", "i < columns", "i <= columns", "where"),
+    ("rows by a grid", "i += blockDim.x", "i += 2*blockDim.x", "address"),
+    ("rows by a grid", "y[row*columns", "y[row*(columns - 1)", "address"),
+]
+
+
+@pytest.mark.parametrize(("name", "old", "new", "label"), WRONG)
+def test_wrong_loops_are_refused(name: str, old: str, new: str, label: str) -> None:
+    source, claim = RIGHT[name]
+    assert source.count(old) == 1
+    if label.startswith("another"):
+        with pytest.raises(PtxError, match=label):
+            checked(source.replace(old, new), claim)
+        return
+    found = checked(source.replace(old, new), claim)
+    assert found.verdict == "fails"
+    failures = [v for v in found.validation.failures if v.obligation.label.endswith(label)]
+    assert failures
+    # What is said of it can be looked at: a thread of a launch that the claim allows.
+    assert any(v.failure and v.failure.thread >= 0 for v in failures), failures
+
+
+def claimed(claim: str, old: str, new: str) -> str:
+    assert claim.count(old) == 1, old
+    return claim.replace(old, new)
+
+
+def test_a_wrong_writer_is_not_believed() -> None:
+    wrong = claimed(loops.NESTED_CLAIM, 'round = "row / blocks"', 'round = "row % blocks"')
+    labels = [v.obligation.label for v in checked(loops.NESTED, wrong).validation.failures]
+    assert "store 0: no other thread (round, element 0)" in labels
+
+
+@pytest.mark.parametrize(
+    ("source", "claim", "old", "new", "leaves", "bound"),
+    [
+        # The counter passes 2^31 after the last step, and goes on from below zero.
+        (
+            loops.GRID,
+            loops.GRID_CLAIM,
+            'assume = "n + blocks * 128 <= 2147483648"\n',
+            "",
+            r"blocks \* step \* 128 \+ blocks \* 128 leaves 32 bits",
+            "n <= 1073741824",
+        ),
+        (
+            loops.ROWS_AS_THEY_STAND,
+            loops.ROWS_CLAIM,
+            "most = 65535",
+            "most = 131072",
+            r"block \* columns \+ thread leaves 32 bits",
+            "columns <= 65536",
+        ),
+    ],
+)
+def test_an_index_that_leaves_32_bits_is_named_with_a_bound_that_helps(
+    source: str, claim: str, old: str, new: str, leaves: str, bound: str
+) -> None:
+    found = checked(source, claimed(claim, old, new))
+    assert found.verdict == "fails"
+    messages = [str(failure) for failure in found.validation.failures]
+    assert any(re.search(leaves, message) and bound in message for message in messages), messages
+    # The bound that is named does help.
+    name, most = bound.split(" <= ")
+    bounded = claimed(claim, old, new)
+    stated = re.sub(
+        rf"(\[size\.{name}\]\nbits = 32\nleast = 1\nmost = )\d+", rf"\g<1>{most}", bounded
+    )
+    assert stated != bounded
+    assert checked(source, stated).verdict == "holds"
+
+
+def test_rounds_are_asked_for() -> None:
+    with pytest.raises(PtxError, match="no store has rounds"):
+        checked(loops.NESTED, loops.ROWS_CLAIM)
