@@ -2,8 +2,9 @@
 
 It announces its version, then answers one JSON line per line it reads: ``{"script": ...,
 "unknowns": [...], "options": {...}, "seconds": 5}`` gives ``{"answer": "unsat"}``, or ``"sat"``
-with a ``"model"``, or ``"unknown"``, and always the ``"cpu"`` seconds that it took. Solvers may overrun their own limits and exhaust memory:
-whoever starts the process kills it, and it caps its memory itself.
+with a ``"model"``, or ``"unknown"``, and always the seconds of a processor that it took, as
+``"cpu"``. Solvers may overrun their own limits and exhaust memory: whoever starts the process kills
+it, and it caps its memory itself.
 """
 
 from __future__ import annotations

@@ -62,7 +62,9 @@ class Workers:
             if left <= 0:
                 verdicts.append("unknown")
                 continue
-            reply = self._processes[number].ask({"script": script, "unknowns": [], "options": {}}, left)
+            reply = self._processes[number].ask(
+                {"script": script, "unknowns": [], "options": {}}, left
+            )
             self._spent[number] += reply.get("cpu", 0.0 if "missing" in reply else left)
             verdicts.append(
                 "missing" if "missing" in reply else MEANING.get(reply.get("answer", ""), "unknown")
