@@ -176,9 +176,12 @@ def _least(
     conditions: tuple[Expression, ...],
     solve: Solve,
 ) -> int:
-    """The least value of a variable at which the violation can be satisfied."""
+    """The least value of a variable at which the violation can be satisfied.
+
+    It is mostly a small one, so that small ones are asked about first.
+    """
     low, high = 0, size - 1 if known is None else known
-    middle = high - 1 if known else (low + high) // 2
+    middle = high - 1 if known else 0
     domain, width = obligation.scene.domain, variable.width
     while low < high:
         bound = domain.constant(middle + 1, width)
@@ -190,5 +193,5 @@ def _least(
             low = middle + 1
         else:
             return -1
-        middle = (low + high) // 2
+        middle = min((low + high) // 2, 4 * low)
     return high

@@ -8,6 +8,9 @@ from typing import Any
 from tylo.proofs.solver_process import MEANING
 
 _MILLISECONDS = 5_000
+# Kernels that differ little ask much the same; a text has one answer, if it has been found.
+_MOST_KEPT = 2_000
+_decided: dict[str, str] = {}
 
 
 def solve(
@@ -26,19 +29,30 @@ def solve(
     >>> solve(["(assert false)", "(assert true)"])
     ['holds', 'fails']
     """
-    import z3
-
+    if effort or context is not None:
+        return [_asked(script, milliseconds, effort, context) for script in scripts]
     verdicts = []
     for script in scripts:
-        # The plain solver bit-blasts at once; the strategic one costs more than these goals do. On
-        # integers, the one made for that logic is several times quicker than either.
-        if script.startswith("(set-logic QF_BV)"):
-            solver = z3.SimpleSolver(ctx=context)
-        elif script.startswith("(set-logic QF_LIA)"):
-            solver = z3.SolverFor("QF_LIA", ctx=context)
-        else:
-            solver = z3.Solver(ctx=context)
-        solver.set("rlimit" if effort else "timeout", effort or milliseconds)
-        solver.from_string(script)
-        verdicts.append(MEANING.get(str(solver.check()), "unknown"))
+        verdict = _decided.get(script) or _asked(script, milliseconds, 0, None)
+        if verdict in MEANING.values():
+            if len(_decided) >= _MOST_KEPT:
+                _decided.clear()
+            _decided[script] = verdict
+        verdicts.append(verdict)
     return verdicts
+
+
+def _asked(script: str, milliseconds: int, effort: int, context: Any) -> str:
+    import z3
+
+    # The plain solver bit-blasts at once; the strategic one costs more than these goals do. On
+    # integers, the one made for that logic is several times quicker than either.
+    if script.startswith("(set-logic QF_BV)"):
+        solver = z3.SimpleSolver(ctx=context)
+    elif script.startswith("(set-logic QF_LIA)"):
+        solver = z3.SolverFor("QF_LIA", ctx=context)
+    else:
+        solver = z3.Solver(ctx=context)
+    solver.set("rlimit" if effort else "timeout", effort or milliseconds)
+    solver.from_string(script)
+    return MEANING.get(str(solver.check()), "unknown")

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING
 from tylo.proofs.ptx.loop_counts import Counted
 from tylo.proofs.ptx.nodes import Expression, evaluate_each
 from tylo.proofs.ptx.program import Instruction
-from tylo.proofs.ptx.scene import Scene, variables_of
+from tylo.proofs.ptx.scene import Scene
 from tylo.proofs.ptx.symbolic import Fact, Machine
 
 if TYPE_CHECKING:
@@ -268,7 +268,7 @@ class _Cut(Counted):
     ) -> tuple[Expression, Expression]:
         """Which steps are made where threads make different numbers of them, and the last one."""
         scene, domain = self.scene, self.domain
-        if any(name.startswith("choice.") for name in variables_of(condition)):
+        if any(name.startswith("choice.") for name in condition.variables):
             # One variable stands for what memory says in every step: steps would agree.
             raise self.branch.error("a loop whose end depends on memory")
         self.limit = self._limit(condition, following)

@@ -11,12 +11,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from tylo.layouts.errors import PtxError
 from tylo.proofs.ptx.folding import FOLD, as_signed
 
 _DIVISIONS = frozenset({"bvudiv", "bvurem", "bvsdiv", "bvsrem"})
+Rule = Callable[[Mapping[int, int], Mapping[str, int]], int]
 
 
 class Expression:
@@ -27,7 +29,17 @@ class Expression:
     values that vary is part of it, or a quotient; `serial` is the order of making.
     """
 
-    __slots__ = ("attribute", "opaque", "operands", "operator", "product", "serial", "width")
+    __slots__ = (
+        "_rule",
+        "_variables",
+        "attribute",
+        "opaque",
+        "operands",
+        "operator",
+        "product",
+        "serial",
+        "width",
+    )
 
     def __init__(
         self,
@@ -44,6 +56,8 @@ class Expression:
         self.serial = serial
         self.product: bool = self.nonlinear or any(o.product for o in operands)
         self.opaque: bool = operator in ("load", "function") or any(o.opaque for o in operands)
+        self._rule: Rule | None = None
+        self._variables: frozenset[str] | None = None
 
     @property
     def nonlinear(self) -> bool:
@@ -56,6 +70,25 @@ class Expression:
     def value(self) -> int | None:
         """The number that a constant is."""
         return self.attribute if isinstance(self.attribute, int) and not self.operands else None
+
+    @property
+    def rule(self) -> Rule:
+        """How this node's number comes from those of its operands and from variables."""
+        if self._rule is None:
+            self._rule = _rule(self)
+        return self._rule
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """The names of the variables below."""
+        if self._variables is None:
+            for node in order([self], lambda node: node._variables is not None):
+                if node._variables is None:
+                    node._variables = frozenset[str]().union(*(o.variables for o in node.operands))
+                    if node.operator == "variable":
+                        node._variables = frozenset({str(node.attribute)})
+        assert self._variables is not None
+        return self._variables
 
 
 def pieces(expression: Expression) -> tuple[Expression, ...]:
@@ -115,57 +148,78 @@ def order(
     roots: Iterable[Expression], ends: Callable[[Expression], bool] = lambda node: False
 ) -> list[Expression]:
     """Every node below the roots, operands first, but for those below where it `ends`."""
-    seen: set[int] = set()
+    seen: set[Expression] = set()
     result: list[Expression] = []
-    stack = [(root, False) for root in roots]
+    # A node comes twice: to be opened, and behind its operands, under a None, to be listed.
+    stack: list[Expression | None] = list(roots)
     while stack:
-        node, ready = stack.pop()
-        if ready:
-            result.append(node)
-        elif id(node) not in seen:
-            seen.add(id(node))
-            stack.append((node, True))
-            if not ends(node):
-                stack.extend((operand, False) for operand in node.operands)
+        node = stack.pop()
+        if node is None:
+            listed = stack.pop()
+            assert listed is not None
+            result.append(listed)
+        elif node not in seen:
+            seen.add(node)
+            if not node.operands or ends(node):
+                result.append(node)
+            else:
+                stack += (node, None)
+                stack += node.operands
     return result
 
 
-def evaluate(roots: list[Expression], values: Mapping[str, int]) -> list[int]:
+def evaluate(roots: Sequence[Expression], values: Mapping[str, int]) -> list[int]:
     """The numbers that expressions without opaque parts have where each variable has a value."""
     (result,) = evaluate_each(roots, [values])
     return result
 
 
 def evaluate_each(
-    roots: list[Expression], points: Iterable[Mapping[str, int]]
+    roots: Sequence[Expression], points: Iterable[Mapping[str, int]]
 ) -> Iterator[list[int]]:
     """`evaluate` at several points."""
-    nodes = [(id(node), node, [id(operand) for operand in node.operands]) for node in order(roots)]
+    steps, keys = _steps(tuple(roots)), [id(root) for root in roots]
     for values in points:
         found: dict[int, int] = {}
-        for key, node, operands in nodes:
-            found[key] = _number(node, values, [found[operand] for operand in operands])
-        yield [found[id(root)] for root in roots]
+        for key, rule in steps:
+            found[key] = rule(found, values)
+        yield [found[key] for key in keys]
 
 
-def _number(node: Expression, values: Mapping[str, int], operands: list[int]) -> int:
+# Conditions are tried at one sample after another.
+@lru_cache(maxsize=64)
+def _steps(roots: tuple[Expression, ...]) -> list[tuple[int, Rule]]:
+    return [(id(node), node.rule) for node in order(roots)]
+
+
+def _rule(node: Expression) -> Rule:
+    """How a node's number comes from those of its operands, by identity, and from variables."""
+    keys, width = [id(operand) for operand in node.operands], node.width
     match node.operator:
         case "constant":
-            return int(node.attribute)
+            number = int(node.attribute)
+            return lambda found, values: number
         case "variable":
-            return values[str(node.attribute)]
+            name = str(node.attribute)
+            return lambda found, values: values[name]
         case "extract":
-            return operands[0] >> int(node.attribute) & ((1 << node.width) - 1)
+            (whole,), low, mask = keys, int(node.attribute), (1 << width) - 1
+            return lambda found, values: found[whole] >> low & mask
         case "sign_extend":
-            return as_signed(operands[0], node.operands[0].width) % (1 << node.width)
+            (narrow,), bits, size = keys, node.operands[0].width, 1 << width
+            return lambda found, values: as_signed(found[narrow], bits) % size
         case "ite":
-            return operands[1] if operands[0] else operands[2]
+            condition, chosen, otherwise = keys
+            return lambda found, values: found[chosen if found[condition] else otherwise]
         case "concat":
-            value, start = 0, 0
-            for operand, piece in zip(operands, node.operands, strict=True):
-                value |= operand << start
-                start += piece.width
-            return value
+            lows = itertools.accumulate((piece.width for piece in node.operands), initial=0)
+            placed = list(zip(keys, lows, strict=False))
+            return lambda found, values: sum(found[key] << low for key, low in placed)
         case operator if operator in FOLD:
-            return FOLD[operator](node.operands[0].width, *operands)
-    raise PtxError(f"the value depends on memory through {node.operator}")
+            fold, bits, (left, right) = FOLD[operator], node.operands[0].width, keys
+            return lambda found, values: fold(bits, found[left], found[right])
+
+    def opaque(found: Mapping[int, int], values: Mapping[str, int]) -> int:
+        raise PtxError(f"the value depends on memory through {node.operator}")
+
+    return opaque

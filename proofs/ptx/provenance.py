@@ -19,7 +19,7 @@ from tylo.layouts.terms import show
 from tylo.proofs.effects import Part, Source
 from tylo.proofs.ptx.bitvector import Expression, evaluate
 from tylo.proofs.ptx.nodes import evaluate_each
-from tylo.proofs.ptx.scene import Scene, variables_of
+from tylo.proofs.ptx.scene import Scene
 from tylo.proofs.ptx.symbolic import Access
 
 Compared = tuple[str, Expression, "Expression | str", "Expression | str"]
@@ -196,7 +196,7 @@ def _changed(scene: Scene, origin: Expression) -> int:
 
     Every thread is tried: nothing but the thread's number may be part of the source's.
     """
-    if origin.opaque or variables_of(origin) - {"thread"}:
+    if origin.opaque or origin.variables - {"thread"}:
         return _ALL
     points = [{"thread": thread} for thread in range(scene.effect.threads)]
     found = 0

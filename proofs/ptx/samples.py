@@ -35,7 +35,7 @@ def samples(effect: Effect) -> tuple[dict[str, int], ...]:
     if not effect.preconditions:
         return ()
     generator = random.Random(effect.entry)
-    found: list[dict[str, int]] = []
+    found: dict[tuple[int, ...], dict[str, int]] = {}
     for attempt in range(_TRIES):
         # Small launches first: they are the ones that are easy to read in a report.
         most = 6 if attempt < _TRIES // 4 else 12 if attempt < _TRIES // 2 else 64
@@ -46,10 +46,12 @@ def samples(effect: Effect) -> tuple[dict[str, int], ...]:
             values[parameter.name] = min(max(parameter.minimum, value), parameter.maximum)
         blocks = generator.choice([_pick(generator, most), 1, 2, 3, *values.values()])
         values["blocks"] = min(max(1, blocks), effect.maximum_blocks)
-        if values not in found and all(holds(each, values) for each in effect.preconditions):
-            found.append(values)
+        key = tuple(values.values())
+        if key not in found and all(holds(each, values) for each in effect.preconditions):
+            found[key] = values
     # Some that are small, and some of any size.
-    return tuple(found[: _MOST // 2] + found[_MOST // 2 :: max(1, 2 * len(found) // _MOST)])
+    every = list(found.values())
+    return tuple(every[: _MOST // 2] + every[_MOST // 2 :: max(1, 2 * len(every) // _MOST)])
 
 
 def edges(effect: Effect, count: Integer) -> Iterator[dict[str, int]]:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from tylo.layouts.terms import Integer, names
 from tylo.layouts.terms import name as named
 from tylo.proofs.effects import Buffer, Effect, Less, Store
-from tylo.proofs.ptx.bitvector import BitVectors, Expression, order
+from tylo.proofs.ptx.bitvector import BitVectors, Expression
 from tylo.proofs.ptx.contract import expression, extent, ranges, sample
 from tylo.proofs.ptx.nodes import evaluate_each
 from tylo.proofs.ptx.program import Entry, Variable
@@ -149,7 +149,7 @@ class Scene:
         values = {str(self.thread.attribute): thread}
         if self.thread.operator != "variable":
             return list(roots)
-        for name in sorted(set().union(*(variables_of(root) for root in roots))):
+        for name in sorted(set().union(*(root.variables for root in roots))):
             if name in self.made and "." in name:
                 variable = self.made[name]
                 values[name] = self.private(name.split(".")[0], variable.width)
@@ -185,21 +185,20 @@ class Scene:
         """What is assumed about the variables of a condition, and about those tied to them."""
         preconditions = [self.holds(each) for each in self.effect.preconditions]
         used: set[str] = set()
-        found = variables_of(condition)
+        found = condition.variables
         while found - used:
             new = found - used
             used |= new
-            if "block" in new and any("blocks" in variables_of(each) for each in preconditions):
+            if "block" in new and any("blocks" in each.variables for each in preconditions):
                 found = found | {"blocks"}
             for name in new & self.made.keys():
-                found = found.union(*map(variables_of, self.assumed.get(name, ())))
-            found = found.union(
-                *(names for names in map(variables_of, preconditions) if names & used)
-            )
+                found = found.union(*(fact.variables for fact in self.assumed.get(name, ())))
+            tied = [each.variables for each in preconditions]
+            found = found.union(*(names for names in tied if names & used))
         if "blocks" in used:
             used.add("block")
         facts = [fact for name in sorted(used) for fact in self.assumed.get(name, ())]
-        return facts + [c for c in preconditions if variables_of(c) <= used]
+        return facts + [c for c in preconditions if c.variables <= used]
 
     def point(
         self, thread: int, block: int, step: int = 0, least: int = 3, sizes: _Values | None = None
@@ -331,8 +330,3 @@ def parameters(scene: Scene, entry: Entry) -> dict[str, Expression]:
     return {
         declared.name: values[name] for declared, name in zip(entry.parameters, called, strict=True)
     }
-
-
-def variables_of(condition: Expression) -> set[str]:
-    """The names of the variables below an expression."""
-    return {str(node.attribute) for node in order([condition]) if node.operator == "variable"}
