@@ -7,7 +7,7 @@ its number contributes and what the value's number does, because ownerships are 
 >>> print(pack_weights(WORKED).splitlines()[2].strip())
 words[0] = convert_x2(scores[0], scores[1]);
 >>> print(row_maximum(WORKED).splitlines()[3].strip())
-highest[0] = larger(highest[0], scores[1]);
+highest[0] = lane_maximum(highest[0], scores[1]);
 
 Packing needs no lane but its own: `tylo.proofs.specifications.attention` states it for every size,
 and for the member at hand it is looked up once more for every thread, word and half.
@@ -123,9 +123,9 @@ def row_maximum(member: Member) -> str:
     lines = []
     for row, group in enumerate(rows.groups):
         lines.append(f"highest[{row}] = scores[{group[0]}];")
-        lines += [f"highest[{row}] = larger(highest[{row}], scores[{v}]);" for v in group[1:]]
+        lines += [f"highest[{row}] = lane_maximum(highest[{row}], scores[{v}]);" for v in group[1:]]
     lines += [
-        f"highest[{row}] = larger(highest[{row}], "
+        f"highest[{row}] = lane_maximum(highest[{row}], "
         f"__shfl_xor_sync(0xffffffffu, highest[{row}], {mask}));"
         for mask in rows.lane_masks
         for row in range(len(rows.groups))
@@ -195,8 +195,7 @@ def exponentials(member: Member) -> str:
     """Scores become weights in place; each row's are added to its sum in pairs."""
     rows = score_rows(member)
     lines = [
-        f"scores[{value}] = power_of_two(__fmaf_rn(scores[{value}], units[{row}], "
-        f"-reference[{row}]));"
+        f"scores[{value}] = lane_ex2(__fmaf_rn(scores[{value}], units[{row}], -reference[{row}]));"
         for value, row in by_row(member, score_ownership(member))
     ]
     for row, group in enumerate(rows.groups):
@@ -218,7 +217,7 @@ def drop_keys(member: Member) -> str:
     rows = len(score_rows(member).groups)
     lines = _ends(member)
     lines += [
-        f"if (!({value_column(member, value)} < end_{row})) scores[{value}] = -infinity();"
+        f"if (!({value_column(member, value)} < end_{row})) scores[{value}] = -lane_infinity();"
         for value, row in by_row(member, score_ownership(member))
     ]
     return function(

@@ -9,7 +9,7 @@ of which nothing is kept are taken by nobody, and steps kept as a whole need no 
 >>> from tylo.codegen.attention.member import WORKED
 >>> masked = replace(WORKED, mask=True)
 >>> print(drop_masked(masked).splitlines()[5].strip())
-if ((bits_0 & 0x1u) == 0u) scores[0] = -infinity();
+if ((bits_0 & 0x1u) == 0u) scores[0] = -lane_infinity();
 >>> PackMask(masked.groups, masked.keys).entry
 'pack_mask'
 
@@ -133,7 +133,8 @@ def drop_masked(member: Member) -> str:
         for row in range(rows)
     ]
     lines += [
-        f"if ((bits_{row} & {1 << bit_of(member, value):#x}u) == 0u) scores[{value}] = -infinity();"
+        f"if ((bits_{row} & {1 << bit_of(member, value):#x}u) == 0u) "
+        f"scores[{value}] = -lane_infinity();"
         for value, row in by_row(member, score_ownership(member))
     ]
     return function(

@@ -30,7 +30,7 @@ from tylo.layouts.errors import GenerationError
 from tylo.proofs.pipelines.cuda_text import section_lines, setup_lines
 
 FIRST_TURN = 1  # named barrier 0 belongs to __syncthreads()
-_WRAPPERS = ("barriers", "copies", "products", "numbers", "work")
+_WRAPPERS = ("barriers", "copies", "products", "work")
 
 
 def source(member: Member) -> str:
@@ -67,6 +67,7 @@ def source(member: Member) -> str:
         _heading(member),
         _constants(member),
         *(cuda_file("attention", f"{each}.cuh") for each in _WRAPPERS),
+        cuda_file("lane_operators.cuh"),
         cuda_file(f"convert_{member.dtype}x2.cuh"),
         *([cuda_file("attention", "mask_tiles.cuh")] if member.mask else []),
         *indices.functions(member),

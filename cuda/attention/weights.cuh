@@ -9,7 +9,7 @@ enum : unsigned {
 
 // A row that has kept no key so far has no maximum; its weights are then 2^(-inf) = 0.
 __device__ __forceinline__ float finite_maximum(float maximum) {
-    return maximum == -infinity() ? 0.0f : maximum;
+    return maximum == -lane_infinity() ? 0.0f : maximum;
 }
 
 __device__ __forceinline__ bool is_wide(float reference) {
@@ -20,7 +20,7 @@ __device__ __forceinline__ bool is_wide(float reference) {
 __device__ __forceinline__ float rescaling(float unit, float from, float to) {
     const float target = finite_maximum(to), reference = target * unit;
     const float apart = (from - target) * unit, fused = from * unit - reference;
-    return power_of_two(is_wide(reference) ? apart : fused);
+    return lane_ex2(is_wide(reference) ? apart : fused);
 }
 
 // The state of a thread's rows. `unsettled` is one for the warp: some row has no finite reference that
@@ -35,7 +35,7 @@ template <int rows>
 __device__ __forceinline__ void reset(State<rows>& state) {
 #pragma unroll
     for (int r = 0; r < rows; ++r) {
-        state.maximum[r] = -infinity();
+        state.maximum[r] = -lane_infinity();
         state.sum[r] = 0.0f;
         state.reference[r] = 0.0f;
         state.rescale[r] = 1.0f;
@@ -72,7 +72,7 @@ __device__ __forceinline__ void weigh(
         bool unsettled = false;
 #pragma unroll
         for (int r = 0; r < rows; ++r)
-            unsettled = unsettled || is_wide(state.reference[r]) || state.maximum[r] == -infinity();
+            unsettled = unsettled || is_wide(state.reference[r]) || state.maximum[r] == -lane_infinity();
         state.unsettled = __any_sync(0xffffffffu, unsettled);
     }
     float units[rows], reference[rows];
@@ -121,7 +121,7 @@ __device__ __forceinline__ bool weigh_under(
 __device__ __forceinline__ float log_sum_exp(float unit, float scale, float maximum, float sum) {
     constexpr float natural = 0.693147180559945f;
     const float reference = finite_maximum(maximum) * unit;
-    const float fused = (reference + logarithm_of_two(sum)) * natural;
-    const float apart = __fmaf_rn(maximum, scale, logarithm_of_two(sum) * natural);
-    return sum == 0.0f ? -infinity() : (is_wide(reference) ? apart : fused);
+    const float fused = (reference + lane_lg2(sum)) * natural;
+    const float apart = __fmaf_rn(maximum, scale, lane_lg2(sum) * natural);
+    return sum == 0.0f ? -lane_infinity() : (is_wide(reference) ? apart : fused);
 }

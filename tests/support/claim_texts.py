@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tylo.proofs.effects import Effect
@@ -23,3 +24,29 @@ def edited(text: str, *edits: tuple[str, str]) -> str:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
     return text
+
+
+def float_claim(
+    x: str, y: str, *, threads: int = 32, size: tuple[str, int, int] | None = None, aligned: int = 4
+) -> str:
+    """The head of a claim about one block of a kernel `k` that reads float32 x and writes y.
+
+    `x` and `y` are their extents, `size` a parameter with its bounds; `aligned` is for y.
+    """
+    arguments = ["x", "y", *([size[0]] if size else [])]
+    head = f"""schema = "tylo.ptx-claim/1"
+entry = "k"
+threads = {threads}
+blocks = 1
+arguments = {json.dumps(arguments)}
+"""
+    if size:
+        head += "[size.{}]\nbits = 32\nleast = {}\nmost = {}\n".format(*size)
+    for name, direction, extent, alignment in (("x", "in", x, 4), ("y", "out", y, aligned)):
+        head += f"""[buffer.{name}]
+direction = "{direction}"
+element = "f32"
+{extent}
+alignment = {alignment}
+"""
+    return head

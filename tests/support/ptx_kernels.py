@@ -113,11 +113,14 @@ softmax(const float* __restrict__ x, float* __restrict__ y,
 }"""
 
 
-def ragged_effect() -> Effect:
-    index = block * 64 + thread
+def ragged_effect(
+    threads: int = 64, most_blocks: int = 1 << 20, most: int = 1 << 26, size: str = "columns"
+) -> Effect:
+    """A copy of as many words as `size` says, one a thread."""
+    columns, index = name(size), block * threads + thread
     return Effect(
         "ragged",
-        64,
+        threads,
         (
             Buffer("x", "in", 32, None, 4, elements=columns),
             Buffer("y", "out", 32, None, 4, elements=columns, written=Matrix(1, columns, columns)),
@@ -128,17 +131,20 @@ def ragged_effect() -> Effect:
                 index * 4,
                 (Part(32, "move", "x", index * 4),),
                 where=(Less(index, columns),),
-                element=Element(0, index, column // 64, column % 64),
+                element=Element(0, index, column // threads, column % threads),
             ),
         ),
-        1 << 20,
-        (Parameter("columns", 32, 1, 1 << 26),),
-        (Less(columns, blocks * 64 + 1),),
+        most_blocks,
+        (Parameter(size, 32, 1, most),),
+        (Less(columns, blocks * threads + 1),),
     )
 
 
-def _row_effect(entry: str, part: Part) -> Effect:
-    here, at = block * 4 + thread // 32, step * 32 + thread % 32
+def _row_effect(entry: str, part: Part, one_step: bool = False) -> Effect:
+    """A warp a row: a step of its lanes after the other, or rows for which one is enough."""
+    here, lane = at_row(), thread % 32
+    at, steps = (lane, 1) if one_step else (step * 32 + lane, (columns + 31) // 32)
+    writer = (column, 0) if one_step else (column % 32, column // 32)
     return Effect(
         entry,
         128,
@@ -159,15 +165,15 @@ def _row_effect(entry: str, part: Part) -> Effect:
                 "y",
                 (here * sy + at) * 4,
                 (part,),
-                (columns + 31) // 32,
+                steps,
                 (Less(here, rows), Less(at, columns)),
-                Element(at_row(), at, row // 4, row % 4 * 32 + column % 32, column // 32),
+                Element(here, at, row // 4, row % 4 * 32 + writer[0], writer[1]),
             ),
         ),
         1 << 28,
         (
             Parameter("rows", 32, 1, 1 << 29),
-            Parameter("columns", 32, 1, 1 << 30),
+            Parameter("columns", 32, 1, 32 if one_step else 1 << 30),
             Parameter("sx", 64, 1, 1 << 31),
             Parameter("sy", 64, 1, 1 << 31),
         ),
@@ -183,6 +189,13 @@ def at_row() -> Integer:
 def rows_effect() -> Effect:
     at = step * 32 + thread % 32
     return _row_effect("rows", Part(32, "move", "x", (at_row() * sx + at) * 4))
+
+
+def strided_effect() -> Effect:
+    """`rows_effect` of rows of at most 32 columns."""
+    return _row_effect(
+        "strided", Part(32, "move", "x", (at_row() * sx + thread % 32) * 4), one_step=True
+    )
 
 
 def softmax_effect() -> Effect:

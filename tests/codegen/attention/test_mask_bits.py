@@ -124,7 +124,7 @@ def test_parameters_are_those_of_the_kernel() -> None:
 def test_each_score_looks_its_own_key_up(member: Member) -> None:
     """PTX ISA, register fragments of wgmma.m64nNk16, D; bits as the packing test reads them."""
     lines = re.findall(
-        r"if \(\(bits_(\d) & (0x\w+)u\) == 0u\) scores\[(\d+)\] = -inf", drop_masked(member)
+        r"if \(\(bits_(\d) & (0x\w+)u\) == 0u\) scores\[(\d+)\] = -lane_inf", drop_masked(member)
     )
     assert [int(value) for _, _, value in lines] == list(range(member.keys // 2))
     for row, place, value in ((int(r), int(p, 16), int(v)) for r, p, v in lines):

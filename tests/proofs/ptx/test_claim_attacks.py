@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from claim_texts import float_claim
 from tylo.layouts.errors import ClaimError, PtxError
 from tylo.proofs.ptx.claim_check import Examined, check_text
 from tylo.proofs.ptx.claim_file import claim_from_text, read_text
@@ -23,27 +24,7 @@ HEAD = """
     ld.param.u32 %r1, [n];
     mov.u32 %r2, %tid.x;
 """
-CLAIM = """
-schema = "tylo.ptx-claim/1"
-entry = "k"
-threads = 32
-blocks = 1
-arguments = ["x", "y", "n"]
-[size.n]
-bits = 32
-least = 64
-most = 64
-[buffer.x]
-direction = "in"
-element = "f32"
-elements = 64
-alignment = 4
-[buffer.y]
-direction = "out"
-element = "f32"
-elements = 64
-alignment = 4
-"""
+CLAIM = float_claim("elements = 64", "elements = 64", size=("n", 64, 64))
 STRIDED = (
     CLAIM
     + """

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import pytest
 
+from ptx_kernels import (
+    blocks,
+    column,
+    columns,
+    compiled,
+    ragged_effect,
+    row,
+    rows,
+    strided_effect,
+    sx,
+    sy,
+    thread,
+)
 from tylo.layouts.errors import ClaimError
 from tylo.layouts.terms import name
 from tylo.proofs.effects import (
     Buffer,
     Effect,
-    Element,
     Less,
     Matrix,
-    Parameter,
-    Part,
-    Store,
     assumptions,
     effect_from_json,
     effect_to_json,
@@ -26,8 +34,7 @@ from tylo.proofs.effects import (
 from tylo.proofs.ptx.validate import Validation, validate
 from tylo.proofs.ptx.workers import Workers
 
-block, thread, row, column, blocks = map(name, ("block", "thread", "row", "column", "blocks"))
-n, rows, columns, sx, sy = map(name, ("n", "rows", "columns", "sx", "sy"))
+n = name("n")
 
 RAGGED = r"""
 extern "C" __global__ void __launch_bounds__(256)
@@ -45,72 +52,8 @@ strided(const int* __restrict__ x, int* __restrict__ y,
 }"""
 
 
-@cache
-def compiled(source: str, entry: str) -> str:
-    from tylo.codegen.nvrtc import compile as compile_cuda
-
-    return compile_cuda(source, "sm_90a", kernels=[entry]).ptx
-
-
 def ragged() -> Effect:
-    index = block * 256 + thread
-    return Effect(
-        "ragged",
-        256,
-        (
-            Buffer("x", "in", 32, None, 4, elements=n),
-            Buffer("y", "out", 32, None, 4, elements=n, written=Matrix(1, n, n)),
-        ),
-        (
-            Store(
-                "y",
-                index * 4,
-                (Part(32, "move", "x", index * 4),),
-                where=(Less(index, n),),
-                element=Element(0, index, column // 256, column % 256),
-            ),
-        ),
-        1 << 24,
-        (Parameter("n", 32, 1, 1 << 31),),
-        (Less(n, blocks * 256 + 1),),
-    )
-
-
-def strided() -> Effect:
-    at, lane = block * 4 + thread // 32, thread % 32
-    return Effect(
-        "strided",
-        128,
-        (
-            Buffer("x", "in", 32, None, 4, elements=rows * sx - sx + columns),
-            Buffer(
-                "y",
-                "out",
-                32,
-                None,
-                4,
-                elements=rows * sy - sy + columns,
-                written=Matrix(rows, columns, sy),
-            ),
-        ),
-        (
-            Store(
-                "y",
-                (at * sy + lane) * 4,
-                (Part(32, "move", "x", (at * sx + lane) * 4),),
-                where=(Less(at, rows), Less(lane, columns)),
-                element=Element(at, lane, row // 4, row % 4 * 32 + column),
-            ),
-        ),
-        1 << 28,
-        (
-            Parameter("rows", 32, 1, 1 << 29),
-            Parameter("columns", 32, 1, 32),
-            Parameter("sx", 64, 1, 1 << 31),
-            Parameter("sy", 64, 1, 1 << 31),
-        ),
-        (Less(columns, sx + 1), Less(columns, sy + 1), Less(rows, blocks * 4 + 1)),
-    )
+    return ragged_effect(256, 1 << 24, 1 << 31, "n")
 
 
 def labels(validation: Validation) -> list[str]:
@@ -122,7 +65,7 @@ def store_of(effect: Effect, **changes: Any) -> Effect:
     return replace(effect, stores=(replace(store, **changes),))
 
 
-@pytest.mark.parametrize(("source", "effect"), [(RAGGED, ragged()), (STRIDED, strided())])
+@pytest.mark.parametrize(("source", "effect"), [(RAGGED, ragged()), (STRIDED, strided_effect())])
 def test_right_kernels_hold_under_both_solvers(source: str, effect: Effect) -> None:
     assert effect_from_json(effect_to_json(effect)) == effect
     ptx = compiled(source, effect.entry)
@@ -182,13 +125,13 @@ def test_a_load_is_in_bounds_under_its_own_guard_alone() -> None:
 )
 def test_wrong_strided_copies_fail(old: str, new: str, label: str) -> None:
     assert old in STRIDED
-    validation = validate(compiled(STRIDED.replace(old, new), "strided"), strided())
+    validation = validate(compiled(STRIDED.replace(old, new), "strided"), strided_effect())
     assert label in labels(validation), list(map(str, validation.verdicts))
 
 
 def test_contracts_that_do_not_write_each_element_once_fail() -> None:
     ptx = compiled(STRIDED, "strided")
-    good = strided()
+    good = strided_effect()
     (store,) = good.stores
     assert store.element is not None
     small_grid = replace(good, preconditions=(*good.preconditions[:2], Less(rows, blocks * 4 + 2)))
@@ -213,7 +156,7 @@ def test_contracts_that_do_not_write_each_element_once_fail() -> None:
 
 
 def test_guarded_effects_say_what_they_assume_and_need() -> None:
-    lines = assumptions(strided())
+    lines = assumptions(strided_effect())
     assert "rows < blocks * 4 + 1" in lines
     assert any(
         line.startswith("x: (rows * sx - sx + columns) * 4 bytes, readable") for line in lines

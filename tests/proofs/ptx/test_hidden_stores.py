@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from claim_texts import float_claim
 from tylo.layouts.errors import PtxError
 from tylo.proofs.ptx.claim_check import Examined, check_text
 from tylo.proofs.ptx.claim_file import claim_from_text
@@ -19,52 +20,21 @@ HEAD = """.version 8.0
 .visible .entry k(PARAMETERS)
 {
 """
-STREAM = """\
-schema = "tylo.ptx-claim/1"
-entry = "k"
-threads = 32
-blocks = 1
-arguments = ["x", "y", "n"]
-[size.n]
-bits = 32
-least = 1
-most = 1000
-[buffer.x]
-direction = "in"
-element = "f32"
-elements_per_block = "n * 32"
-alignment = 4
-[buffer.y]
-direction = "out"
-element = "f32"
-elements_per_block = "n * 32"
-alignment = 4
+STREAM = (
+    float_claim(
+        'elements_per_block = "n * 32"', 'elements_per_block = "n * 32"', size=("n", 1, 1000)
+    )
+    + """\
 [[store]]
 steps = "n"
 into = "y[step * 32 + thread]"
 from = "x[step * 32 + thread]"
 
 """
-SHARED = """\
-schema = "tylo.ptx-claim/1"
-entry = "k"
-threads = 8
-blocks = 1
-arguments = ["x", "y", "n"]
-[size.n]
-bits = 32
-least = 0
-most = 2147483647
-[buffer.x]
-direction = "in"
-element = "f32"
-elements = 4
-alignment = 4
-[buffer.y]
-direction = "out"
-element = "f32"
-elements = 8
-alignment = 4
+)
+SHARED = (
+    float_claim("elements = 4", "elements = 8", threads=8, size=("n", 0, 2**31 - 1))
+    + """\
 [[store]]
 into = "y[thread]"
 from = "x[thread % 4]"
@@ -73,47 +43,19 @@ block = 0
 thread = "column"
 
 """
-EXCHANGED = """\
-schema = "tylo.ptx-claim/1"
-entry = "k"
-threads = 32
-blocks = 1
-arguments = ["x", "y"]
-[buffer.x]
-direction = "in"
-element = "f32"
-elements_per_block = 64
-alignment = 4
-[buffer.y]
-direction = "out"
-element = "f32"
-elements_per_block = 32
-alignment = 4
+)
+EXCHANGED = (
+    float_claim("elements_per_block = 64", "elements_per_block = 32")
+    + """\
 [[store]]
 into = "y[thread]"
 from = "x[(thread ^ 1) * 2]"
 
 """
-NAMED = """\
-schema = "tylo.ptx-claim/1"
-entry = "k"
-threads = 32
-blocks = 1
-arguments = ["x", "y", "base0"]
-[size.base0]
-bits = 32
-least = 0
-most = 0
-[buffer.x]
-direction = "in"
-element = "f32"
-elements = 64
-alignment = 4
-[buffer.y]
-direction = "out"
-element = "f32"
-elements = 64
-alignment = 8
+)
+NAMED = (
+    float_claim("elements = 64", "elements = 64", size=("base0", 0, 0), aligned=8)
+    + """\
 [[store]]
 values = 2
 into = "y[thread * 2 + value]"
@@ -123,6 +65,7 @@ block = 0
 thread = "column / 2"
 
 """
+)
 DELAYED = """\
  .reg .b32 %r<20>; .reg .b64 %rd<20>; .reg .pred %p<6>;
  ld.param.u64 %rd1, [x];
