@@ -61,13 +61,26 @@ def test_patience_is_for_all_questions_together(monkeypatch: pytest.MonkeyPatch)
     workers = Workers(seconds=5.0, patience=7.0)
     monkeypatch.setattr(workers, "_processes", [Reply(answer="unsat", cpu=3.0), Reply()])
     # The second was killed after five seconds, and has two left.
-    assert workers(["(assert false)"] * 2) == ["unknown"] * 2
+    questions = [f"(assert false) ; {number}" for number in range(4)]
+    assert workers(questions[:2]) == ["unknown"] * 2
     assert workers.is_spent
     monkeypatch.setattr(workers, "_processes", [Reply(answer="unsat", cpu=3.0)] * 2)
-    assert workers(["(assert false)"]) == ["unknown"]
+    assert workers(questions[2:3]) == ["unknown"]
     fresh = Workers(patience=7.0)
     monkeypatch.setattr(fresh, "_processes", [Reply(answer="unsat", cpu=3.0)] * 2)
-    assert fresh(["(assert false)"] * 4) == ["holds"] * 3 + ["unknown"]
+    assert fresh(questions) == ["holds"] * 3 + ["unknown"]
+
+
+def test_what_is_decided_is_not_asked_again_and_what_is_open_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    workers = Workers()
+    monkeypatch.setattr(workers, "_processes", [Reply(answer="unsat"), Reply()])
+    assert workers(["one", "one"]) == ["unknown"] * 2
+    monkeypatch.setattr(workers, "_processes", [Reply(answer="unsat")] * 2)
+    assert workers(["one", "two", "one"]) == ["holds"] * 3
+    monkeypatch.setattr(workers, "_processes", [Reply(answer="sat")] * 2)
+    assert workers(["two", "three", "one"]) == ["holds", "fails", "holds"]
 
 
 def test_a_hard_question_is_given_up_and_the_next_one_answered() -> None:
