@@ -129,8 +129,10 @@ def _narrow(request: SoftmaxRequest) -> Choice | None:
         if flat is None or request.out_dtype not in (request.dtype, None):
             return None
         modes = None if request.mask is None else len(request.mask.rows)
-        kernel = FlatKernel(flat, request.dtype, bool(request.out_dtype), modes, request.lse)
-        block_rows, threads, shared = flat.rows, flat.threads, kernel.shared(columns)
+        kernel = FlatKernel(
+            flat, columns, request.dtype, bool(request.out_dtype), modes, request.lse
+        )
+        block_rows, threads, shared = flat.rows, flat.threads, kernel.shared
         reason = (
             f"{rows} and begin anywhere in a vector: {flat.rows} of them at once through shared "
             f"memory, {flat.lanes} lane(s) a row"

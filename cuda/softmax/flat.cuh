@@ -1,22 +1,34 @@
-// Consecutive rows that lie side by side, of any width: a block copies its rows through shared memory
-// in whole vectors, whatever the rows' own alignment, and its threads take them from there.
+// Consecutive rows that lie side by side, of a width known when this is compiled: a block copies its
+// rows through shared memory in whole vectors, whatever the rows' own alignment, and its threads take
+// them from there. Only the last block may end inside a vector, which one thread takes apart.
 __device__ __forceinline__ void softmax_kernel(const Arguments& given) {
     extern __shared__ __align__(16) unsigned char shared_bytes[];
     Element* const tile = reinterpret_cast<Element*>(shared_bytes);
     const unsigned thread = threadIdx.x;
     const unsigned long long first = block_rows * static_cast<unsigned long long>(blockIdx.x);
-    const unsigned long long left = given.rows - first;
+    const unsigned long long left = first < given.rows ? given.rows - first : 0;
     const unsigned rows_here = left < block_rows ? static_cast<unsigned>(left) : block_rows;
-    const unsigned count = rows_here * given.columns, whole = count - count % vector;
-    const Element* const x = given.x + first * given.columns;
-    Result* const out = result_of(given, first * given.columns);
-    for (unsigned at = copied(thread); at < whole; at += copied_step) {
-        copy_16(tile + at, x + at);
+    const unsigned count = rows_here * columns_of_row;
+    const Element* const x = given.x + first * columns_of_row;
+    Result* const out = result_of(given, first * columns_of_row);
+    const bool cut = count % vector != 0;
+#pragma unroll
+    for (unsigned step = 0; step < copies; ++step) {
+        const unsigned at = copied(thread, step);
+        if (at + vector <= count) {
+            copy_16(tile + at, x + at);
+        }
+    }
+    if (cut) {
+#pragma unroll 1
+        for (unsigned step = 0; step < copies; ++step) {
+            const unsigned at = copied(thread, step);
+            if (at < count && at + vector > count) {
+                take_cut(x + at, tile + at, count - at);
+            }
+        }
     }
     wait_for_copies();
-    if (whole + single(thread) < count) {
-        tile[whole + single(thread)] = x[whole + single(thread)];
-    }
     __syncthreads();
 #pragma unroll 1
     for (unsigned pass = 0; pass < passes; ++pass) {
@@ -28,18 +40,28 @@ __device__ __forceinline__ void softmax_kernel(const Arguments& given) {
         store_log_sum_exp(given, first + row, live, thread, maximum, sum);
         if (writes_probabilities) {
             softmax_normalize(scores, sum);
-            write_row(tile, row, given.columns, live, thread, scores);
+            write_row(tile, row, live, thread, scores);
         }
     }
     if (!writes_probabilities) {
         return;
     }
     __syncthreads();
-    for (unsigned at = copied(thread); at < whole; at += copied_step) {
-        const uint4 each = *reinterpret_cast<const uint4*>(tile + at);
-        store_16(out + at, true, each.x, each.y, each.z, each.w);
+#pragma unroll
+    for (unsigned step = 0; step < copies; ++step) {
+        const unsigned at = copied(thread, step);
+        if (at + vector <= count) {
+            const uint4 each = *reinterpret_cast<const uint4*>(tile + at);
+            store_16(out + at, true, each.x, each.y, each.z, each.w);
+        }
     }
-    if (whole + single(thread) < count) {
-        out[whole + single(thread)] = tile[whole + single(thread)];
+    if (cut) {
+#pragma unroll 1
+        for (unsigned step = 0; step < copies; ++step) {
+            const unsigned at = copied(thread, step);
+            if (at < count && at + vector > count) {
+                put_cut(tile + at, out + at, count - at);
+            }
+        }
     }
 }

@@ -4,8 +4,8 @@ A row of 33 BF16 begins anywhere, but 64 of them together are whole vectors. `Fl
 piece of `rows` rows: threads copy vectors of it, and `lanes` lanes take `each` columns of a row.
 
 >>> tile = FlatTile(vector=8, rows=64, lanes=4, each=9, threads=256)
->>> tile.passes, tile.copied(3), tile.copied_step
-(1, 24, 2048)
+>>> tile.passes, tile.copied(3, 1), tile.copies(33)
+(1, 2072, 2)
 >>> tile.row(5, 0), tile.column(5, 2)
 (1, 11)
 
@@ -72,18 +72,26 @@ class FlatTile:
     def _copies(self) -> SoftmaxTile:
         return _along(self.vector, self.threads)
 
-    def copied(self, thread: Any) -> Any:
-        """The first element that a thread copies."""
-        return self._copies.column(thread, 0)
+    def copied(self, thread: Any, number: Any) -> Any:
+        """The first element of vector `number` of those that a thread copies."""
+        return self._copies.column(thread, 0) + number * self._copies.step
 
-    @property
-    def copied_step(self) -> int:
-        """Elements from one vector that a thread copies to its next."""
-        return self._copies.step
+    def copies(self, columns: int) -> int:
+        """How many vectors of rows of so many columns a thread copies at most."""
+        return -(-self.rows * columns // self._copies.step)
 
-    def single(self, thread: Any) -> Any:
-        """The element after the last whole vector that a thread copies."""
-        return _along(1, self.threads).column(thread, 0)
+    def require(self, columns: int) -> None:
+        """Raise `GenerationError` for rows that do not fit, or do not fill whole vectors together."""
+        if not 1 <= columns <= self.capacity:
+            raise GenerationError(
+                f"rows of {columns} columns in {self.lanes} lanes of {self.each}",
+                hint=f"a tile of up to {self.capacity} columns; give lanes more of them",
+            )
+        if self.rows * columns % self.vector:
+            raise GenerationError(
+                f"{self.rows} rows of {columns} in vectors of {self.vector}",
+                hint="take rows that together are whole vectors",
+            )
 
     def row(self, thread: Any, number: Any) -> Any:
         """The row that a thread takes in pass `number`."""

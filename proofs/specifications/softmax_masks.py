@@ -44,13 +44,13 @@ def mask_rows(modes: int) -> Integer:
     return rows
 
 
-def mask_end(modes: int) -> Integer:
+def mask_end(modes: int, columns: Integer = name("columns")) -> Integer:  # noqa: B008 - frozen
     """One past the last flag, in bytes; of a single mode the rows are counted, not the extent."""
     end: Integer = 1
     extents = [name("rows")] if modes == 1 else [_extent(mode) for mode in range(modes)]
     strides = [f"mask_stride_{mode}" for mode in range(modes)]
     for extent, stride in zip(
-        [name("columns"), *extents], ["mask_column_stride", *strides], strict=True
+        [columns, *extents], ["mask_column_stride", *strides], strict=True
     ):
         end = end + (extent * name(stride) - name(stride))
     return end
