@@ -312,17 +312,21 @@ class Lockstep:
                 if met is not None:
                     group, together, _ = met
                     self._set(group, together, counter + 1)
-                    self._order(group, together)
+                    self._order(step, group, together)
             case action:
                 self._set(rows, mask, counter + 1)
                 self._barrier(step, rows, taking, action == "barrier")
 
-    def _order(self, rows: Any, together: Any) -> None:
-        if self.state.shadow is not None:
-            for warp, lanes in zip(self.state.indices(rows), together, strict=True):
-                # Some lanes alone do not order the others.
-                if (lanes | ~self.live[warp]).all():
-                    self.state.shadow.order_lanes(int(warp))
+    def _order(self, step: Step, rows: Any, together: Any) -> None:
+        if self.state.shadow is None:
+            return
+        members = np.broadcast_to(np.asarray(step.sources[-1](rows)), together.shape)
+        warps = self.state.indices(rows)
+        for warp, lanes, named in zip(warps, together, members, strict=True):
+            # Some lanes alone do not order the others, nor do two halves that meet in one place.
+            others = _BITS[self.live[warp]] & ~np.bitwise_and.reduce(named[lanes])
+            if (lanes | ~self.live[warp]).all() and not others.any():
+                self.state.shadow.order_lanes(int(warp))
 
     def _barrier(self, step: Step, rows: Any, taking: Any, wait: bool) -> None:
         shape = taking.shape

@@ -48,8 +48,8 @@ def test_threads_that_have_left_are_not_waited_for(seed: int | None) -> None:
     assert run("@%p1 ret;\nbar.sync 0;\nst.global.u32 [%rd3], %r1;", seed=seed)[32:] == list(
         range(32, 64)
     )
-    for leave in ("@%p1 ret;", "@!%p1 bra W;\nret;\nW:"):
-        assert run(f"{leave}\nbar.sync 0;\nbar.sync 0;", seed=seed) == [7] * 64
+    later = "@%p1 bra X;\nbar.sync 0;\nst.global.u32 [%rd3], 1;\nret;\nX: mov.u32 %r5, 1;"
+    assert run(later, seed=seed) == [7] * 32 + [1] * 32
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -82,3 +82,35 @@ def test_the_lane_that_is_told_is_the_one_that_did_it() -> None:
     assert (found.kind, found.place.warp, found.place.lane) == ("uninitialised", 0, 0)
     found = fault("@%p1 st.shared.u32 [%r4], 1;\nld.shared.u32 %r5, [%r4];")
     assert (found.kind, found.place.warp, found.place.lane) == ("uninitialised", 1, 0)
+
+
+_EXCHANGE = """st.shared.u32 [%r4], %r1;
+BARRIER
+xor.b32 %r5, %r2, OTHER;
+add.u32 %r5, %r3, %r5;
+ld.shared.u32 %r6, [%r5];
+st.global.u32 [%rd3], %r6;"""
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_barrier_of_some_lanes_does_not_order_the_others(seed: int | None) -> None:
+    halves = "selp.b32 %r7, 0xffff, 0xffff0000, %p3;\nbar.warp.sync %r7;"
+    across = _EXCHANGE.replace("BARRIER", halves).replace("OTHER", "64")
+    assert fault(across, 32, seed).kind in ("race", "uninitialised")
+    # Lanes that have left have nothing to be ordered with.
+    left = _EXCHANGE.replace("BARRIER", "bar.warp.sync 0xffff;").replace("OTHER", "4")
+    found = run(f"@!%p3 ret;\n{left}", 32, seed)
+    assert found[:16] == [lane ^ 1 for lane in range(16)]
+
+
+def test_who_waits_for_a_lane_goes_on_with_it_alone() -> None:
+    # Lane 0 waits for lanes 1 and 2, and lane 1 for nobody; lane 2 waits elsewhere.
+    body = """setp.gt.u32 %p3, %r9, 1;
+@%p3 bra B;
+selp.b32 %r6, 7, 2, %p2;
+@%p2 bra S;
+st.global.u32 [%rd3], 1;
+S: bar.warp.sync %r6;
+B: bar.sync 0;"""
+    for seed in range(20):
+        assert fault(body, 32, seed).kind == "deadlock"
