@@ -59,9 +59,7 @@ class FlatKernel:
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The kernel's parameters in order."""
-        found = parameters(
-            out=self.writes, lse=self.lse, mask_modes=self.mask_modes, strides=False
-        )
+        found = parameters(out=self.writes, lse=self.lse, mask_modes=self.mask_modes, strides=False)
         return tuple(each for each in found if each.name != "columns")
 
     @property

@@ -299,6 +299,17 @@ class BitVectors:
             found[id(node)] = self._rebuilt(node, [found[id(o)] for o in node.operands], values)
         return [found[id(root)] for root in roots]
 
+    def replace(self, root: Expression, parts: Mapping[Expression, Expression]) -> Expression:
+        """The expression with parts of it replaced by others of the same width."""
+        found: dict[int, Expression] = {}
+        for node in order([root], parts.__contains__):
+            found[id(node)] = (
+                parts[node]
+                if node in parts
+                else self._rebuilt(node, [found[id(o)] for o in node.operands], {})
+            )
+        return found[id(root)]
+
     def _rebuilt(
         self, node: Expression, operands: list[Expression], values: Mapping[str, Expression]
     ) -> Expression:

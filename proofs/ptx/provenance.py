@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 from tylo.layouts.terms import show
 from tylo.proofs.effects import Part, Source
-from tylo.proofs.ptx.bitvector import Expression, evaluate
+from tylo.proofs.ptx.bitvector import Expression
+from tylo.proofs.ptx.flows import flow, inside
 from tylo.proofs.ptx.nodes import evaluate_each
 from tylo.proofs.ptx.scene import Scene
 from tylo.proofs.ptx.symbolic import Access
@@ -47,13 +48,25 @@ def origins(
 ) -> Iterator[Compared]:
     """For each load below a computed value: that the effect lets it flow in."""
     allowed = {source.buffer: source for source in part.sources}
+    known = flow(scene, value)
+    settled = {
+        name
+        for name, source in allowed.items()
+        if known is not None and inside(scene, guard, known, source)
+    }
+    if known is not None and settled >= {buffer for buffer, _ in known}:
+        never = scene.domain.constant(0, 1)
+        for name in sorted({buffer for buffer, _ in known}):
+            yield label, never, f"bytes of {name}", f"{part}"
+        return
     guards = _guards(scene, loads)
     ranged: dict[str, list[tuple[Expression, Expression]]] = {}
     for leaf in _leaves(scene, value):
         address = leaf.load.operands[0]
-        (sample,) = evaluate([address], scene.point(0, 0))
-        place = scene.place(sample)
-        found = place[0].name if place else "no buffer"
+        place = scene.buffer_of(address)
+        found = place.name if place else "no buffer"
+        if found in settled:
+            continue
         if found not in allowed:
             yield label, guard, f"a load from {found}", f"{part}"
             continue

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tylo.layouts.terms import Integer, names
 from tylo.layouts.terms import name as named
@@ -48,6 +48,9 @@ class Scene:
     made: dict[str, Expression]
     sources: dict[str, tuple[Expression, ...]]
     shared: dict[str, tuple[Variable, Expression]]
+    # What is known of expressions thread by thread.
+    tables: dict[Expression, tuple[int, ...] | None]
+    flows: dict[Expression, Any]
     known: tuple[_Values, ...]
     ranges: Mapping[str, tuple[int, int]]
 
@@ -240,6 +243,12 @@ class Scene:
             return self.effect.buffers[index - 1], offset
         return None
 
+    def buffer_of(self, address: Expression) -> Buffer | None:
+        """The buffer that an address seems to lie in, at a sample point."""
+        (sampled,) = evaluate([address], self.point(0, 0))
+        found = self.place(sampled)
+        return found[0] if found else None
+
     def words(self, address: int) -> str:
         """An address at a sample point as buffer and offset."""
         found = self.place(address)
@@ -294,7 +303,7 @@ def build(effect: Effect) -> Scene:
         bases[buffer.name] = domain.add(start, phase, 64)
     return Scene(
         *(effect, domain, thread, block, blocks, number, step, row, column, given, bases, assumed),
-        *({}, {}, {}),
+        *({}, {}, {}, {}, {}),
         samples(effect),
         known,
     )

@@ -24,6 +24,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tylo.proofs.ptx import handed_over
+from tylo.proofs.ptx.by_thread import never
 from tylo.proofs.ptx.nodes import Expression, evaluate, evaluate_each
 from tylo.proofs.ptx.opcodes import Form
 from tylo.proofs.ptx.program import (
@@ -160,12 +162,32 @@ def placed(machine: Machine, instruction: Instruction, operand: Operand) -> Plac
     if variable is None:
         raise instruction.error("an address in no shared variable")
     base = domain.extend(scene.shared_base(variable), 32, width, False)
-    offset = domain.subtract(address, base, width)
+    offset = domain.subtract(_narrowed(scene, address), base, width)
     if width == 64:
         high = scene.differ(domain.extract(offset, 32, 32), domain.constant(0, 32))
-        violation = domain.bit_and(machine.taken(instruction), high, 1)
+        violation = _both(scene, machine.taken(instruction), high)
         machine.fact("shared bounds", instruction, violation, offset, f"inside {variable.name}")
     return Place(variable, domain.extract(offset, 0, 32))
+
+
+def _narrowed(scene: Scene, address: Expression) -> Expression:
+    """The low bits of a sum as the sum of the low bits, in which a base is found."""
+    if address.operator != "extract" or address.attribute or address.width != 32:
+        return address
+    whole = address.operands[0]
+    if whole.operator != "bvadd":
+        return address
+    left, right = (
+        _narrowed(scene, scene.domain.extract(each, 0, address.width)) for each in whole.operands
+    )
+    return scene.domain.add(left, right, address.width)
+
+
+def _both(scene: Scene, guard: Expression, condition: Expression) -> Expression:
+    """Both conditions, or what is never so if no thread has them both."""
+    if never(scene, guard, condition):
+        return scene.domain.constant(0, 1)
+    return scene.domain.bit_and(guard, condition, 1)
 
 
 def inside(
@@ -178,11 +200,13 @@ def inside(
         raise instruction.error(f"{place.variable.name} has {size} bytes")
     beyond = domain.less(domain.constant(size - bytes_, 32), place.offset, 32, False)
     within = f"within the {size} bytes of {place.variable.name}"
-    violation = domain.bit_and(guard, beyond, 1)
+    violation = _both(scene, guard, beyond)
     machine.fact("shared bounds", instruction, violation, place.offset, within)
-    address = domain.add(scene.shared_base(place.variable), place.offset, 32)
+    address = place.offset
+    if place.variable.alignment % bytes_:
+        address = domain.add(scene.shared_base(place.variable), address, 32)
     low = domain.bit_and(address, domain.constant(bytes_ - 1, 32), 32)
-    misaligned = domain.bit_and(guard, scene.differ(low, domain.constant(0, 32)), 1)
+    misaligned = _both(scene, guard, scene.differ(low, domain.constant(0, 32)))
     aligned = f"a multiple of {bytes_}"
     machine.fact("shared alignment", instruction, misaligned, place.offset, aligned)
 
@@ -224,6 +248,11 @@ def read(machine: Machine, access: SharedAccess, start: int, bits: int) -> Expre
         and each.variable == access.variable
         and landing(machine, each) is not None
     ]
+    of_variable = [each for each in earlier if each.variable == access.variable]
+    landed = [_landed(machine, each) for each in of_variable]
+    handed = handed_over.read(machine, access, offset, bits, of_variable, landed)
+    if handed is not None:
+        return handed
     writers = _writers(scene, access, offset, bits, earlier)
     if not writers:
         raise instruction.error(

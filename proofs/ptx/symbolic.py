@@ -14,6 +14,7 @@ from typing import Any
 
 from tylo.proofs.ptx import copies, matrices, shared_memory, shuffles
 from tylo.proofs.ptx.bitvector import BitVectors, Expression
+from tylo.proofs.ptx.handed_over import Owners
 from tylo.proofs.ptx.opcodes import Form, OperandKind
 from tylo.proofs.ptx.opcodes.unspecified import unspecified
 from tylo.proofs.ptx.program import (
@@ -85,6 +86,7 @@ class Record:
     facts: list[Fact] = field(default_factory=list)
     shared: list[SharedAccess] = field(default_factory=list)
     landings: list[Landing] = field(default_factory=list)
+    owners: dict[str, Owners] = field(default_factory=dict)  # worked out from `shared`
 
     @property
     def _lists(self) -> tuple[list[Any], ...]:

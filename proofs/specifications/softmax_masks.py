@@ -49,9 +49,7 @@ def mask_end(modes: int, columns: Integer = name("columns")) -> Integer:  # noqa
     end: Integer = 1
     extents = [name("rows")] if modes == 1 else [_extent(mode) for mode in range(modes)]
     strides = [f"mask_stride_{mode}" for mode in range(modes)]
-    for extent, stride in zip(
-        [columns, *extents], ["mask_column_stride", *strides], strict=True
-    ):
+    for extent, stride in zip([columns, *extents], ["mask_column_stride", *strides], strict=True):
         end = end + (extent * name(stride) - name(stride))
     return end
 

@@ -1,0 +1,99 @@
+"""Narrow rows side by side, through shared memory: generated kernels, for every number of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tylo.codegen.softmax.flat import FlatKernel
+from tylo.proofs.ptx.validate import Validation, validate
+from tylo.proofs.specifications.softmax_flat import FlatCase, effect
+from tylo.proofs.specifications.softmax_flat_tiles import FlatTile
+
+# Of 33 columns in lanes of nine, those of the last one are not all there.
+_WIDE, _SMALL = FlatTile(4, 64, 4, 9, 256), FlatTile(4, 32, 4, 2, 64)
+CASES: dict[str, tuple[FlatTile, int, dict[str, Any]]] = {
+    "seven columns": (_SMALL, 7, {"lse": True}),
+    "33 columns": (_WIDE, 33, {}),
+    "log-sum-exp alone": (_WIDE, 33, {"writes": False, "lse": True}),
+    "lanes beside each other": (FlatTile(4, 32, 4, 2, 64, False), 7, {}),
+    "BF16, two passes": (FlatTile(8, 64, 2, 3, 64), 5, {"dtype": "bf16"}),
+    "F16, a lane a row": (FlatTile(8, 64, 1, 3, 32), 3, {"dtype": "f16", "lse": True}),
+    "a mask, log-sum-exp alone": (_SMALL, 7, {"writes": False, "lse": True, "mask": 1}),
+    "two modes, log-sum-exp alone": (_SMALL, 7, {"writes": False, "lse": True, "mask": 2}),
+}
+_QUICK = ("seven columns", "log-sum-exp alone", "a mask, log-sum-exp alone")
+
+
+def judged(name: str, *changes: tuple[str, str]) -> Validation:
+    from tylo.codegen.nvrtc import compile as compile_cuda
+
+    tile, columns, given = CASES[name]
+    case = FlatCase(tile, columns, **{"dtype": "f32", **given})
+    kernel = FlatKernel(tile, columns, case.dtype, case.writes, case.mask or None, case.lse)
+    text = kernel.source()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    ptx = compile_cuda(text, "sm_90a", kernels=[kernel.entry]).ptx
+    return validate(ptx, effect(case))
+
+
+@pytest.mark.parametrize(
+    "name", [n if n in _QUICK else pytest.param(n, marks=pytest.mark.slow) for n in CASES]
+)
+def test_they_hold_for_every_number_of_rows(name: str) -> None:
+    validation = judged(name)
+    assert validation.holds, "\n".join(map(str, validation.failures + validation.undecided))
+
+
+_READ = "? tile[row * columns_of_row + column]"
+
+
+# Three of them in every run.
+_OFTEN = ("written", "bounds", "address")
+
+
+_WRONG = [
+    # Nobody waits: for copies, for other threads before reading, or before writing.
+    ("    wait_for_copies();\n    __syncthreads();", "    __syncthreads();", "written"),
+    ("    wait_for_copies();\n    __syncthreads();", "    wait_for_copies();", "no race"),
+    ("    }\n    __syncthreads();\n#pragma", "    }\n#pragma", "no race"),
+    # A row, or a column, of its neighbour.
+    (_READ, "? tile[(row ^ 1) * columns_of_row + column]", "no race"),
+    (_READ, "? tile[row * columns_of_row + column + 1]", "no race"),
+    ("column < columns_of_row ?", "column <= columns_of_row ?", "no race"),
+    # What is copied: too much, from elsewhere, to elsewhere.
+    ("at + vector <= count) {\n            copy", "at < count) {\n            copy", "bounds"),
+    ("copy_16(tile + at, x + at)", "copy_16(tile + at, x + (at ^ 4))", "origin"),
+    ("copy_16(tile + at, x + at)", "copy_16(tile + (at ^ 4), x + at)", "written"),
+    ("take_cut(x + at, tile + at", "take_cut(x + at, tile + at - vector", "written"),
+    # What is written: early, twice, past the end, for a row that is not there.
+    ("store_16(out + at,", "store_16(out + (at ^ 4),", "address"),
+    ("at + vector <= count) {\n            const", "at < count) {\n            const", "where"),
+    ("row < rows_here", "row <= rows_here", "written"),
+    ("put_cut(tile + at, out + at, count - at)", "put_cut(tile + at, out + at, 2)", "where"),
+    ("first < given.rows ? given.rows - first", "true ? given.rows - first", "bounds"),
+]
+
+
+def _members() -> Iterator[Any]:
+    often = {label: wrong for *wrong, label in reversed(_WRONG)}
+    for *wrong, label in _WRONG:
+        rare = label not in _OFTEN or often[label] != wrong
+        yield pytest.param(*wrong, label, marks=[pytest.mark.nightly] if rare else [])
+
+
+@pytest.mark.parametrize(("old", "new", "label"), _members())
+def test_wrong_kernels_fail(old: str, new: str, label: str) -> None:
+    from tylo.layouts.errors import PtxError
+
+    try:
+        validation = judged("seven columns", (old, new))
+    except PtxError as refused:
+        assert label in ("written", "no race"), refused
+        return
+    found = {verdict.obligation.label for verdict in validation.failures}
+    assert any(label in each for each in found), found
