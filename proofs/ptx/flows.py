@@ -89,7 +89,8 @@ def flow(scene: Scene, value: Expression) -> Flow | None:
     for node in order([value], scene.flows.__contains__):
         if node not in scene.flows:
             scene.flows[node] = _flow(scene, node) if node.opaque else {}
-    return scene.flows[value]
+    found: Flow | None = scene.flows[value]
+    return found
 
 
 def _flow(scene: Scene, node: Expression) -> Flow | None:

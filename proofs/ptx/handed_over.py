@@ -1,4 +1,4 @@
-"""Shared memory whose places depend on threads alone: who wrote what a load reads, by going through.
+"""Shared memory whose places depend on threads alone: who wrote what a load reads, one by one.
 
 Each byte has a list of the stores that may write it, in the order of the text, with the thread that
 does: those of all threads of the block, but for conditions that depend on threads alone. The writer
@@ -65,7 +65,7 @@ def read(
     offset: Expression,
     bits: int,
     stores: list[SharedAccess],
-    landed: list[int | None],
+    landed: list[int],
 ) -> Expression | None:
     """The value of one piece of a load, or `None` where going through threads does not tell.
 
@@ -92,7 +92,7 @@ def _read(
     offset: Expression,
     bits: int,
     stores: list[SharedAccess],
-    landed: list[int | None],
+    landed: list[int],
 ) -> Expression | None:
     scene = machine.scene
     places = values(scene, offset)
@@ -118,7 +118,7 @@ def _read(
 def _writers(
     scene: Scene,
     found: Owners,
-    landed: list[int | None],
+    landed: list[int],
     interval: int,
     reader: int,
     place: int,
@@ -130,7 +130,7 @@ def _writers(
         result = []
         for number, thread in reversed(found.bytes.get(byte, [])):
             there = landed[number]
-            if there is not None and (there < interval or (there == interval and thread == reader)):
+            if there < interval or (there == interval and thread == reader):
                 result.append((number, thread))
         return result
 

@@ -81,7 +81,7 @@ class FlatTile:
         return -(-self.rows * columns // self._copies.step)
 
     def require(self, columns: int) -> None:
-        """Raise `GenerationError` for rows that do not fit, or do not fill whole vectors together."""
+        """Raise `GenerationError` for rows that do not fit, or together end inside a vector."""
         if not 1 <= columns <= self.capacity:
             raise GenerationError(
                 f"rows of {columns} columns in {self.lanes} lanes of {self.each}",

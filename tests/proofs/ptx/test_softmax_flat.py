@@ -86,14 +86,7 @@ def _members() -> Iterator[Any]:
         yield pytest.param(*wrong, label, marks=[pytest.mark.nightly] if rare else [])
 
 
-@pytest.mark.parametrize(("old", "new", "label"), _members())
+@pytest.mark.parametrize(("old", "new", "label"), list(_members()))
 def test_wrong_kernels_fail(old: str, new: str, label: str) -> None:
-    from tylo.layouts.errors import PtxError
-
-    try:
-        validation = judged("seven columns", (old, new))
-    except PtxError as refused:
-        assert label in ("written", "no race"), refused
-        return
-    found = {verdict.obligation.label for verdict in validation.failures}
+    found = {verdict.obligation.label for verdict in judged("seven columns", (old, new)).failures}
     assert any(label in each for each in found), found
