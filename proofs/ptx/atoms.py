@@ -218,7 +218,10 @@ class Atoms:
         if key in self.factors or key[::-1] in self.factors:
             return
         both = product(left, right)
-        self.factors[key] = Product(self.text(both), self.interval(both)[1], key)
+        most = self.interval(both)[1]
+        ends = (self.interval(left)[1], self.interval(right)[1])
+        ordered = key if ends[0] <= ends[1] else key[::-1]
+        self.factors[key] = Product(self.text(both), most, ordered, min(ends))
 
     def mention(self) -> None:
         """Speak of the products so far wherever their factors are spoken of."""

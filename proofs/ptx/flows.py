@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from tylo.proofs.effects import Source
 from tylo.proofs.ptx.by_thread import flags, values
-from tylo.proofs.ptx.contract import extent, minima, sizes
+from tylo.proofs.ptx.contract import extent
 from tylo.proofs.ptx.nodes import Expression, order
 from tylo.proofs.ptx.scene import Scene
 
@@ -180,7 +180,7 @@ def inside(scene: Scene, guard: Expression, found: Flow, source: Source) -> bool
     """Whether all that flows from a source's buffer lies in its range, wherever the guard holds."""
     if source.first is None or source.end is None:
         return True
-    least, _ = extent(sizes(scene.effect), source.first, minima(scene.effect))
+    least, _ = extent(scene.ranges, source.first)
     if least < 0:
         return False
     first, end = (split(scene, scene.value(term)) for term in (source.first, source.end))

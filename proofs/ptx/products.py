@@ -23,18 +23,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _VECTORS = (2, 4, 8)
+_SMALL = 40  # the columns of a narrow row
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
     """A product as the text `name`, which is at most `most`, and the texts of its factors.
 
-    Neither is negative. The text may be a sum: (a + b) * c is a * c + b * c.
+    Neither is negative. The text may be a sum: (a + b) * c is a * c + b * c. The first factor is at
+    most `small`, if that is said.
     """
 
     name: str
     most: int
     factors: tuple[str, str]
+    small: int | None = None
 
 
 def lemmas(products: Sequence[Product]) -> Iterator[str]:
@@ -47,6 +50,10 @@ def lemmas(products: Sequence[Product]) -> Iterator[str]:
         for factor, other in ((left, right), (right, left)):
             yield f"(=> (= {factor} 1) (= {product.name} {other}))"
             yield f"(=> (< 0 {factor}) (<= {other} {product.name}))"
+        if product.small is not None and product.small <= _SMALL:
+            # Few values: they are gone through.
+            for count in range(2, product.small + 1):
+                yield f"(=> (= {left} {count}) (= {product.name} (* {count} {right})))"
     for first, second in itertools.combinations(products, 2):
         for matching in _matchings(first, second):
             yield from _monotone(first, second, matching)

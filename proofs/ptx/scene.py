@@ -15,7 +15,7 @@ from tylo.layouts.terms import name as named
 from tylo.proofs.effects import Buffer, Effect, Less, Store
 from tylo.proofs.ptx.bitvector import BitVectors, Expression
 from tylo.proofs.ptx.contract import expression, extent, ranges, sample
-from tylo.proofs.ptx.nodes import evaluate_each
+from tylo.proofs.ptx.nodes import evaluate, evaluate_each
 from tylo.proofs.ptx.program import Entry, Variable
 from tylo.proofs.ptx.samples import samples
 
