@@ -114,8 +114,11 @@ def test_a_missing_coq_shows() -> None:
 
 @with_coq
 @pytest.mark.slow
-@pytest.mark.parametrize("label", [label for label in SHIPPED if label.startswith("adjacent")])
-def test_coq_accepts_the_shipped_theorem(label: str) -> None:
-    stated = specification(*SHIPPED[label])
-    found = check_with_coq([require_proof(claim) for claim in stated.claims])
+def test_coq_accepts_the_shipped_theorem() -> None:
+    """The atoms of both types have the same lanes, so that Coq is given one text for both."""
+    shipped = [specification(*SHIPPED[label]) for label in SHIPPED if label.startswith("adjacent")]
+    assert len(shipped) == 2
+    texts = {coq_file([require_proof(claim) for claim in stated.claims]) for stated in shipped}
+    assert len(texts) == 1
+    found = check_with_coq([require_proof(claim) for claim in shipped[0].claims])
     assert found.verdict == "holds", found.message

@@ -39,10 +39,13 @@ def test_every_claim_is_proven_for_all_sizes(mode: SwizzleMode, major: str) -> N
 
 @pytest.mark.slow
 @with_solvers
-@pytest.mark.parametrize(("mode", "major"), INSTANCES)
-def test_both_solvers_agree(mode: SwizzleMode, major: str) -> None:
-    for claim in shared_tile.claims(mode, major):
-        assert overall(solve(claim, seconds=60)) == "holds", claim.name
+@pytest.mark.parametrize("mode", MODES)
+def test_both_solvers_agree(mode: SwizzleMode) -> None:
+    """What does not depend on the major is one claim, and is asked once."""
+    stated = {claim.id: claim for major in MAJORS for claim in shared_tile.claims(mode, major)}
+    assert len(stated) < len(MAJORS) * len(shared_tile.claims(mode, MAJORS[0]))
+    for claim in stated.values():
+        assert overall(solve(claim, seconds=120)) == "holds", claim.name
 
 
 @pytest.mark.parametrize("mode", MODES)
