@@ -12,7 +12,8 @@ from tylo.codegen.pack_operand_a.source import kernel_source
 from tylo.codegen.softmax import cuda_tests as softmax
 from tylo.layouts.errors import GenerationError
 from tylo.proofs.bundle import GeneratedTest
-from tylo.proofs.specifications import Parameters, pack_tile, softmax_case
+from tylo.proofs.specifications import Parameters, pack_tile
+from tylo.proofs.specifications.softmax_cases import case_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,8 @@ PRIMITIVES: Mapping[str, Primitive] = MappingProxyType(
             tests=lambda parameters: cuda_tests(pack_tile(parameters)),
         ),
         "softmax": Primitive(
-            source=lambda parameters: softmax.kernel_of(softmax_case(parameters)).source(),
-            tests=lambda parameters: softmax.cuda_tests(softmax_case(parameters)),
+            source=lambda parameters: softmax.kernel_of(case_of(parameters)).source(),
+            tests=lambda parameters: softmax.cuda_tests(case_of(parameters)),
         ),
         "attention": Primitive(
             source=lambda parameters: member_of(parameters).source(),

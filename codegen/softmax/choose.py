@@ -122,7 +122,7 @@ def _narrow(request: SoftmaxRequest) -> Choice | None:
     if columns & (columns - 1) == 0 and request.mask is None:
         few = few_tile(columns, request.dtype)
         kernel = FewKernel(few, request.dtype, request.out_dtype, request.lse)
-        block_rows, threads, shared = few.block_rows, few.threads, 0
+        block_rows, threads = few.block_rows, few.threads
         reason = f"{rows}: {few.vector // columns} whole rows a vector, in one lane"
     else:
         flat = flat_tile(columns, request.dtype)
@@ -132,7 +132,7 @@ def _narrow(request: SoftmaxRequest) -> Choice | None:
         kernel = FlatKernel(
             flat, columns, request.dtype, bool(request.out_dtype), modes, request.lse
         )
-        block_rows, threads, shared = flat.rows, flat.threads, kernel.shared
+        block_rows, threads = flat.rows, flat.threads
         reason = (
             f"{rows} and begin anywhere in a vector: {flat.rows} of them at once through shared "
             f"memory, {flat.lanes} lane(s) a row"
@@ -142,7 +142,6 @@ def _narrow(request: SoftmaxRequest) -> Choice | None:
         architecture=architecture(request.capability),
         grid=(-(-request.rows // block_rows), 1, 1),
         block=(threads, 1, 1),
-        shared=shared,
         parameters=kernel.parameters,
         reason=reason,
     )

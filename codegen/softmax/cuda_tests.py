@@ -20,11 +20,15 @@ from tylo.codegen.lane_programs.cuda_reading import float_literal
 from tylo.codegen.pack_operand_a.cuda_tests import CudaTest
 from tylo.codegen.printing import expression
 from tylo.codegen.softmax import oracle
+from tylo.codegen.softmax.few import FewKernel
+from tylo.codegen.softmax.flat import FlatKernel
 from tylo.codegen.softmax.kernel import Form, SoftmaxKernel
 from tylo.codegen.softmax.memory import constants
 from tylo.codegen.softmax.request import BYTES
 from tylo.layouts.terms import name
-from tylo.proofs.specifications.softmax import SoftmaxCase
+from tylo.proofs.specifications.softmax_cases import Case
+from tylo.proofs.specifications.softmax_few import FewCase
+from tylo.proofs.specifications.softmax_flat import FlatCase
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,8 +38,13 @@ _ROWS, _COLUMNS = 5, 512  # at most
 _PER_LINE = 8
 
 
-def kernel_of(case: SoftmaxCase) -> SoftmaxKernel:
+def kernel_of(case: Case) -> SoftmaxKernel | FewKernel | FlatKernel:
     """The kernel that a specification's case is about."""
+    if isinstance(case, FewCase):
+        return FewKernel(case.tile, case.dtype, case.out_dtype, case.lse)
+    if isinstance(case, FlatCase):
+        modes = case.mask or None
+        return FlatKernel(case.tile, case.columns, case.dtype, case.writes, modes, case.lse)
     return SoftmaxKernel(
         case.tile,
         case.dtype,
@@ -48,11 +57,20 @@ def kernel_of(case: SoftmaxCase) -> SoftmaxKernel:
     )
 
 
-def few_rows(case: SoftmaxCase) -> tuple[int, int]:
+def block_rows(case: Case) -> int:
+    """Rows of a block."""
+    return case.tile.rows if isinstance(case, FlatCase) else case.tile.block_rows
+
+
+def few_rows(case: Case) -> tuple[int, int]:
     """Rows and columns that one block computes: a vector less than it holds, where it holds few.
 
     Ragged rows are an element wider.
     """
+    if isinstance(case, FewCase):
+        return min(block_rows(case), _ROWS), case.tile.columns
+    if isinstance(case, FlatCase):
+        return min(block_rows(case), _ROWS), case.columns
     columns = min(case.tile.capacity, _COLUMNS)
     if columns > case.tile.vector:
         columns -= case.tile.vector
@@ -62,15 +80,26 @@ def few_rows(case: SoftmaxCase) -> tuple[int, int]:
     return min(case.tile.block_rows, _ROWS), columns + case.ragged
 
 
-def kept(rows: int, columns: int, case: SoftmaxCase) -> NDArray[Any] | None:
+def kept(rows: int, columns: int, case: Case) -> NDArray[Any] | None:
     """Which columns a mask keeps, if there is one: some of each row, none of the last."""
     import numpy
 
-    if not case.mask:
+    if isinstance(case, FewCase) or not case.mask:
         return None
     keep = numpy.random.default_rng(23).random((rows, columns)) < 0.7
     keep[-1] = rows == 1
     return keep
+
+
+def mask_modes(rows: int, columns: int, case: Case) -> dict[str, int]:
+    """Extents and strides of a mask's rows, which lie one after the other whatever their modes."""
+    modes = 0 if isinstance(case, FewCase) else case.mask
+    found, held = dict[str, int](), 1
+    for mode in range(modes):
+        extent = 2 if mode < modes - 1 else -(-rows // held)
+        found |= {f"mask_extent_{mode}": extent, f"mask_stride_{mode}": held * columns}
+        held *= extent
+    return found
 
 
 def scores(rows: int, columns: int, dtype: str) -> NDArray[Any]:
@@ -84,7 +113,7 @@ def scores(rows: int, columns: int, dtype: str) -> NDArray[Any]:
     return oracle.narrowed(drawn, dtype)
 
 
-def cuda_tests(case: SoftmaxCase) -> tuple[CudaTest, ...]:
+def cuda_tests(case: Case) -> tuple[CudaTest, ...]:
     """The test of the kernel for `case`."""
     import numpy
 
@@ -107,6 +136,7 @@ def cuda_tests(case: SoftmaxCase) -> tuple[CudaTest, ...]:
         "mask": "reinterpret_cast<const unsigned char*>(mask_words_held)",
         "rows": "tested_rows",
         "mask_column_stride": "1u",
+        **{label: f"{n}ull" for label, n in mask_modes(rows, columns, case).items()},
     }
     listed = ", ".join(passed.get(each.name, "tested_columns") for each in kernel.parameters)
     value = {

@@ -49,6 +49,10 @@ class FewKernel:
 
     def source(self) -> str:
         """The whole translation unit: no header, no include."""
+        return f"{self.functions()}\n{entry(self.entry, self.parameters)}"
+
+    def functions(self) -> str:
+        """All but the entry: `Arguments` and `softmax_kernel`."""
         tile = self.tile
         rows = reduction(tile.ownership, 1)
         size, out = BYTES[self.dtype], self.out_dtype or self.dtype
@@ -84,7 +88,6 @@ class FewKernel:
                 alone(values, lse=self.lse) if tile.columns == 1 else in_lanes(rows, lse=self.lse),
                 self._store_log_sum_exp(),
                 cuda_file("softmax", "few.cuh"),
-                entry(self.entry, self.parameters),
             ]
         )
 

@@ -6,8 +6,8 @@ nothing that is known at run time alone.
 
 >>> from tylo.proofs.specifications.softmax_flat_tiles import FlatTile
 >>> flat = FlatKernel(FlatTile(vector=8, rows=64, lanes=4, each=9, threads=256), 33, "bf16", True)
->>> flat.shared, [each.name for each in flat.parameters]
-(4224, ['x', 'out', 'rows'])
+>>> [each.name for each in flat.parameters]
+['x', 'out', 'rows']
 """
 
 from __future__ import annotations
@@ -62,13 +62,12 @@ class FlatKernel:
         found = parameters(out=self.writes, lse=self.lse, mask_modes=self.mask_modes, strides=False)
         return tuple(each for each in found if each.name != "columns")
 
-    @property
-    def shared(self) -> int:
-        """Bytes of dynamic shared memory."""
-        return self.tile.rows * self.columns * BYTES[self.dtype]
-
     def source(self) -> str:
         """The whole translation unit: no header, no include."""
+        return f"{self.functions()}\n{entry(self.entry, self.parameters)}"
+
+    def functions(self) -> str:
+        """All but the entry: `Arguments` and `softmax_kernel`."""
         tile, element = self.tile, ELEMENTS[self.dtype]
         rows = reduction(row_tile(vector=tile.each, lanes=tile.lanes), 1)
         sizes = {
@@ -102,7 +101,6 @@ class FlatKernel:
                 in_lanes(rows, lse=self.lse),
                 self._store_log_sum_exp(),
                 cuda_file("softmax", "flat.cuh"),
-                entry(self.entry, self.parameters),
             ]
         )
 

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from tylo.codegen.launch.arguments import Argument, Input, Output
 from tylo.codegen.softmax import oracle
-from tylo.codegen.softmax.cuda_tests import few_rows, kept, kernel_of, scores
-from tylo.proofs.specifications import softmax_case
+from tylo.codegen.softmax.cuda_tests import (
+    block_rows,
+    few_rows,
+    kept,
+    kernel_of,
+    mask_modes,
+    scores,
+)
+from tylo.codegen.softmax.kernel import SoftmaxKernel
+from tylo.proofs.specifications.softmax_cases import case_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,13 +25,14 @@ if TYPE_CHECKING:
 def compared_rows(module: Any, parameters: Mapping[str, int | str]) -> tuple[int, Any, str]:
     """Checks made, a Boolean array of those that failed, and the first of them in words.
 
-    Rows do not fill the last block, and lie further apart than they are wide.
+    Rows do not fill the last block, and lie further apart than they are wide where they may.
     """
     import numpy
 
-    case = softmax_case(parameters)
+    case = case_of(parameters)
     kernel, (_, columns) = kernel_of(case), few_rows(case)
-    rows, pitch = 2 * case.tile.block_rows + 1, columns + 2 * case.tile.vector
+    apart = 2 * case.tile.vector if isinstance(kernel, SoftmaxKernel) else 0
+    rows, pitch = 2 * block_rows(case) + 1, columns + apart
     given, keep = scores(rows, columns, case.dtype), kept(rows, columns, case)
     padded = numpy.zeros((rows, pitch), given.dtype)
     padded[:, :columns] = given
@@ -38,12 +47,11 @@ def compared_rows(module: Any, parameters: Mapping[str, int | str]) -> tuple[int
         "row_stride": numpy.uint64(pitch),
         "out_row_stride": numpy.uint64(pitch),
         "mask_column_stride": numpy.uint64(1),
-        "mask_extent_0": numpy.uint64(rows),
-        "mask_stride_0": numpy.uint64(columns),
+        **{name: numpy.uint64(n) for name, n in mask_modes(rows, columns, case).items()},
     }
     found = module.launch(
         kernel.entry,
-        grid=-(-rows // case.tile.block_rows),
+        grid=-(-rows // block_rows(case)),
         block=case.tile.threads,
         arguments=[sizes[each.name] for each in kernel.parameters],
     )

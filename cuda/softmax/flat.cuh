@@ -2,8 +2,7 @@
 // rows through shared memory in whole vectors, whatever the rows' own alignment, and its threads take
 // them from there. Only the last block may end inside a vector, which one thread takes apart.
 __device__ __forceinline__ void softmax_kernel(const Arguments& given) {
-    extern __shared__ __align__(16) unsigned char shared_bytes[];
-    Element* const tile = reinterpret_cast<Element*>(shared_bytes);
+    __shared__ __align__(16) Element tile[block_rows * columns_of_row];
     const unsigned thread = threadIdx.x;
     const unsigned long long first = block_rows * static_cast<unsigned long long>(blockIdx.x);
     const unsigned long long left = first < given.rows ? given.rows - first : 0;

@@ -28,9 +28,8 @@ from tylo.proofs.specifications import (
     pack_operand_a,
     reduced_tiles,
     shared_tile,
-    softmax,
+    softmax_cases,
     softmax_state,
-    softmax_tiles,
 )
 
 Parameters = Mapping[str, int | str]
@@ -168,54 +167,14 @@ def _attention(parameters: Parameters) -> Specification:
 
 
 def _softmax(parameters: Parameters) -> Specification:
-    case = softmax_case(parameters)
-    normal: dict[str, int | str] = {
-        "dtype": case.dtype,
-        "out_dtype": case.out_dtype or _NO_PROBABILITIES,
-        "form": case.form,
-        **{label: int(getattr(case, label)) for label in _SOFTMAX_CASE},
-        **{label: getattr(case.tile, label) for label in _SOFTMAX_TILE},
-    }
+    case = softmax_cases.case_of(parameters)
     return Specification(
         "softmax",
-        MappingProxyType(normal),
-        softmax.theorem(case),
-        softmax.claims(case),
-        softmax.effect(case),
+        MappingProxyType(softmax_cases.normal(case)),
+        softmax_cases.theorem(case),
+        softmax_cases.claims(case),
+        softmax_cases.effect(case),
         80,
-    )
-
-
-# Of a softmax kernel's tile, with what a row of 1024 float32 takes.
-_SOFTMAX_TILE = MappingProxyType(
-    {"vector": 4, "lanes": 32, "warps": 4, "repeats": 2, "row_warps": 1}
-)
-
-
-# Log-sum-exp beside the probabilities, rows that begin anywhere, weights kept, modes of a mask.
-_SOFTMAX_CASE = MappingProxyType({"lse": 0, "ragged": 0, "held": 1, "mask": 0})
-_NO_PROBABILITIES = "none"
-
-
-def softmax_case(parameters: Parameters) -> softmax.SoftmaxCase:
-    """The softmax kernel that a specification's parameters describe."""
-    words = {"dtype": "f32", "out_dtype": parameters.get("dtype", "f32"), "form": "rows"}
-    out = str(parameters.get("out_dtype", words["out_dtype"]))
-    _require_known("softmax", parameters, {*words, *_SOFTMAX_TILE, *_SOFTMAX_CASE})
-
-    def count(label: str, otherwise: int) -> int:
-        given = parameters.get(label, otherwise)
-        if isinstance(given, int):
-            return given
-        raise GenerationError(f"{label} is {given!r}", hint="give a whole number")
-
-    return softmax.SoftmaxCase(
-        softmax_tiles.SoftmaxTile(**{each: count(each, n) for each, n in _SOFTMAX_TILE.items()}),
-        str(parameters.get("dtype", words["dtype"])),
-        None if out == _NO_PROBABILITIES else out,
-        str(parameters.get("form", words["form"])),
-        mask=count("mask", 0),
-        **{label: bool(count(label, n)) for label, n in _SOFTMAX_CASE.items() if label != "mask"},
     )
 
 

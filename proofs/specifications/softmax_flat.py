@@ -8,8 +8,8 @@ of the input, and of the mask, alone.
 
 >>> tile = FlatTile(vector=4, rows=64, lanes=4, each=9, threads=256)
 >>> case = FlatCase(tile, 33, "f32")
->>> [store.bits for store in effect(case).stores][:5], effect(case).shared_bytes
-([128, 32, 32, 32, 128], 8448)
+>>> [store.bits for store in effect(case).stores][:5]
+[128, 32, 32, 32, 128]
 """
 
 from __future__ import annotations
@@ -154,7 +154,6 @@ def effect(case: FlatCase) -> Effect:
         maximum_blocks=-(-ROWS // tile.rows),
         parameters=(Parameter("rows", 64, 1, ROWS), *mask_parameters(case.mask)),
         preconditions=tuple(preconditions),
-        shared_bytes=case.elements * BITS[case.dtype] // 8,
     )
 
 

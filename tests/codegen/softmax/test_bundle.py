@@ -41,6 +41,9 @@ def test_a_bundle_from_end_to_end(tmp_path: Path) -> None:
         {"out_dtype": "none", "lse": 1, **SMALL},
         {"form": "three_pass", "vector": 1, "dtype": "bf16", **SMALL},
         {"dtype": "f16", "out_dtype": "f32", "mask": 1, **SMALL, "lanes": 8},
+        {"mask": 3, **SMALL, "lanes": 8},
+        {"form": "few", "lse": 1, "columns": 4, "dtype": "bf16", "threads": 32},
+        {"form": "flat", "lse": 1, "mask": 2, "columns": 5, "each": 2, "rows": 16, "threads": 64},
     ],
     ids=lambda given: "-".join(given),
 )
@@ -56,6 +59,17 @@ def test_every_form_runs_without_a_device(given: dict[str, int | str]) -> None:
     assert not failed.any(), first
     (test,) = primitive("softmax").tests(stated.parameters)
     assert compile(test.source, "sm_80", kernels=[test.entry]).ptx
+
+
+@pytest.mark.slow
+def test_a_bundle_of_narrow_rows(tmp_path: Path) -> None:
+    given: dict[str, int | str] = {"form": "flat", "columns": 5, "each": 2, "rows": 16}
+    generated = generate(
+        "softmax", {**given, "threads": 64}, tmp_path / "bundle", architectures=("sm_80",)
+    )
+    assert generated.checked.verdict == HOLDS
+    report = run_bundle(tmp_path / "bundle", device="cpu", seeds=2)
+    assert report.passed, report.summary()
 
 
 @pytest.mark.slow
@@ -100,6 +114,11 @@ def test_what_is_not_covered_is_named() -> None:
         ({"out_dtype": "none"}, "without a result"),
         ({"form": "three_pass"}, "one warp"),
         ({"cluster": 2}, "no parameter 'cluster'"),
+        ({"form": "few", "columns": 3}, "a width that divides the vector"),
+        ({"form": "few", "mask": 1}, "no parameter 'mask'"),
+        ({"form": "flat", "columns": 37}, "up to 36 columns"),
+        ({"form": "flat", "dtype": "bf16", "out_dtype": "f32"}, "in place"),
+        ({"form": "flat", "mask": 4}, "up to 3 are proven"),
     ],
 )
 def test_what_is_refused(parameters: dict[str, int | str], message: str) -> None:
