@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from tylo.layouts.terms import Integer, show
-from tylo.proofs.effects.values import COMPUTED, Buffer, Effect
+from tylo.proofs.effects.values import COMPUTED, Buffer, Effect, Less
 
 
 def assumptions(effect: Effect) -> tuple[str, ...]:
@@ -22,9 +24,33 @@ def assumptions(effect: Effect) -> tuple[str, ...]:
             f"{parameter.minimum} <= {parameter.name} <= {parameter.maximum}"
             for parameter in effect.parameters
         ),
-        *(str(condition) for condition in effect.preconditions),
+        *_conditions(effect.preconditions),
         "no two buffers overlap",
     )
+
+
+def _conditions(stated: Sequence[Less]) -> Iterator[str]:
+    """Conditions in words; two that say that terms are equal, as one."""
+    left = list(stated)
+    while left:
+        condition = left.pop(0)
+        # a < b + 1 and b < a + 1
+        most = condition.right - 1 if isinstance(condition.right, int) else _predecessor(condition)
+        partner = None if most is None else Less(most, condition.left + 1)
+        if partner in left:
+            left.remove(partner)
+            yield f"{show(condition.left)} == {show(partner.left)}"
+        else:
+            yield str(condition)
+
+
+def _predecessor(condition: Less) -> Integer | None:
+    """The term that is one below the right side, if it is spelled so."""
+    right = condition.right
+    if isinstance(right, int) or right.operator != "+" or right.operands[1] != 1:
+        return None
+    before: Integer = right.operands[0]
+    return before
 
 
 def uncovered(effect: Effect) -> tuple[str, ...]:

@@ -203,6 +203,16 @@ def log_sum_exp_obligations(
     return _obligations(script, goals, [valid(m, total)])
 
 
+def state_obligations(rows: Rows, exponent: Exponent) -> dict[str, list[Obligation]]:
+    """Of each program of the state: what `tylo prove softmax_state --solvers` asks."""
+    return {
+        "update": update_obligations(rows, exponent),
+        "merge": merge_obligations(exponent),
+        "normalize": normalize_obligations(),
+        "log_sum_exp": log_sum_exp_obligations(exponent),
+    }
+
+
 def judge(obligations: Iterable[Obligation], *, seconds: float = 30.0) -> list[Guarded]:
     """What z3 and cvc5 say about each obligation."""
     work = list(obligations)

@@ -15,17 +15,22 @@ the nearest post-dominator.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tylo.proofs.ptx.opcodes import OPCODES, find
 from tylo.proofs.ptx.program import Entry, Symbol
 
 
 class Flow:
-    """The control flow of one entry; raises `PtxError` for what the proof does not cover."""
+    """The control flow of one entry; raises `PtxError` for what the proof does not cover.
 
-    def __init__(self, entry: Entry) -> None:
+    `target` is the module's: what its architecture does not have is refused.
+    """
+
+    def __init__(self, entry: Entry, target: Sequence[str] | None = None) -> None:
         self.entry = entry
         self.body = entry.body
-        self.forms = [find(OPCODES, instruction) for instruction in self.body]
+        self.forms = [find(OPCODES, instruction, target) for instruction in self.body]
         for instruction in self.body:
             if instruction.guard is not None and instruction.mnemonic.endswith(".uni"):
                 raise instruction.error(
@@ -37,11 +42,11 @@ class Flow:
             if form.opcode.action == "branch"
         }
         self.loops: dict[int, int] = {}
-        for position, target in self.branches.items():
-            if target <= position:
-                if target in self.loops:
+        for position, place in self.branches.items():
+            if place <= position:
+                if place in self.loops:
                     raise self.body[position].error("a second branch back to one label")
-                self.loops[target] = position
+                self.loops[place] = position
         self._meeting = self._nearest_post_dominators()
 
     def _target(self, position: int) -> int:

@@ -21,7 +21,8 @@ class Obligation:
 
     `line` and `text` are those of the PTX instruction; an obligation about the contract alone has
     line 0. `found` and `wanted` are addresses to compare in a report, or words. `settled` is the
-    verdict of an obligation decided by enumeration, which has no script.
+    verdict of an obligation decided by enumeration, which has no script. Of several of one label at
+    one line, `number` says which this is.
     """
 
     label: str
@@ -32,6 +33,12 @@ class Obligation:
     found: Expression | str = ""
     wanted: Expression | str = ""
     settled: str = ""
+    number: str = ""
+
+    @property
+    def name(self) -> str:
+        """The label, told apart from others of its kind at the same line."""
+        return self.label + self.number
 
     @cached_property
     def assumed(self) -> list[Expression]:

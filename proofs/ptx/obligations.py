@@ -17,13 +17,14 @@ part i
     selection.
 
 A store of the contract that a path does not perform must have no steps there, or the path must not
-be possible. Loads are in bounds and aligned too, whether or not a store uses them. Instructions
-whose result PTX leaves open for some operands, such as a division by zero, never see those
-("specified result"). What loops give rise to is said in `paths`. Of the contract itself: in step
-zero block zero writes every byte of the step's share of each output exactly once (by enumerating
-all its threads and stores); the shares of all steps are the block's share; and every store in step
-s of block b lies s step shares and b block shares after step zero of block zero. Together no two of
-(thread, block, step, store) overlap and nothing is left out: the shares of b blocks are the extent.
+be possible ("made"). Loads are in bounds and aligned too, whether or not a store uses them.
+Instructions whose result PTX leaves open for some operands, such as a division by zero, never see
+those ("specified result"). What loops give rise to is said in `paths`. Of the contract itself: in
+step zero block zero writes every byte of the step's share of each output exactly once (by
+enumerating all its threads and stores); the shares of all steps are the block's share; and every
+store in step s of block b lies s step shares and b block shares after step zero of block zero.
+Together no two of (thread, block, step, store) overlap and nothing is left out: the shares of b
+blocks are the extent.
 
 Since base addresses are symbolic and arithmetic is that of the machine, a wrap-around that moves
 any address, in 32 or 64 bits, violates an address or bounds obligation.
@@ -32,7 +33,9 @@ any address, in 32 or 64 bits, violates an address or bounds obligation.
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from tylo.layouts.terms import Integer, show
 from tylo.layouts.terms import evaluate as evaluate_term
@@ -70,7 +73,7 @@ def obligations(ptx_text: str, effect: Effect, architecture: str | None = None) 
         scene.domain.constant(1, 1),
         Record(),
     )
-    walk(machine)
+    walk(machine, module.target)
     record = machine.record
     result = list(_contract(scene))
     result += _performed(scene, record.accesses, entry.line)
@@ -96,7 +99,20 @@ def obligations(ptx_text: str, effect: Effect, architecture: str | None = None) 
             Obligation(fact.label, at.line, at.text, scene, fact.violation, fact.found, fact.wanted)
         )
     # What is said twice is said once; what folds to false needs no solver, but is counted.
-    return list({(o.label, o.line, o.violation): o for o in result}.values())
+    return _numbered(list({(o.label, o.line, o.violation): o for o in result}.values()))
+
+
+def _numbered(stated: Sequence[Obligation]) -> list[Obligation]:
+    """The obligations, those of one label at one line told apart by a number."""
+    whole = Counter((each.label, each.line) for each in stated)
+    seen: Counter[tuple[str, int]] = Counter()
+    result = []
+    for each in stated:
+        key = each.label, each.line
+        seen[key] += 1
+        number = f" {seen[key]} of {whole[key]}" if whole[key] > 1 else ""
+        result.append(replace(each, number=number))
+    return result
 
 
 def _performed(scene: Scene, accesses: Sequence[Access], line: int) -> Iterator[Obligation]:
@@ -124,7 +140,7 @@ def _performed(scene: Scene, accesses: Sequence[Access], line: int) -> Iterator[
             missing = domain.bit_and(missing, scene.negate(guard), 1)
         if missing.value != 0:
             yield Obligation(
-                f"store {index}: address",
+                f"store {index}: made",
                 made[0][0].instruction.line if made else line,
                 made[0][0].instruction.text if made else f".entry {scene.effect.entry}",
                 scene,

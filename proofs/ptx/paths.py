@@ -14,6 +14,7 @@ several steps were written out one after the other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tylo.layouts.errors import PtxError
@@ -140,7 +141,7 @@ class Walker:
         return met
 
 
-def walk(machine: Machine) -> None:
+def walk(machine: Machine, target: Sequence[str] | None = None) -> None:
     """Carry out the machine's entry; raises `PtxError` if that is not covered."""
-    flow = Flow(machine.entry)
+    flow = Flow(machine.entry, target)
     Walker(flow).run(machine, 0, len(flow.body))

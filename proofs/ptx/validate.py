@@ -36,7 +36,7 @@ class Verdict:
         at = self.obligation
         where = f"line {at.line}: `{at.text}`" if at.line else at.text
         reason = f": {self.failure.message}" if self.failure else ""
-        return f"{self.verdict}: {at.label} ({where}){reason}"
+        return f"{self.verdict}: {at.name} ({where}){reason}"
 
 
 @dataclass(frozen=True, slots=True)

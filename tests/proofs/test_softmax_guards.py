@@ -29,6 +29,7 @@ from tylo.proofs.lane_programs.softmax_guards import (
     log_sum_exp_obligations,
     merge_obligations,
     normalize_obligations,
+    state_obligations,
     update_obligations,
 )
 
@@ -47,12 +48,7 @@ def refused(judged: list[Guarded]) -> set[str]:
 
 @pytest.mark.parametrize("exponent", [SCALED, Exponent(0)], ids=["scaled", "zero"])
 def test_every_case_of_one_lane(exponent: Exponent) -> None:
-    found = [
-        *update_obligations(PAIR, exponent),
-        *merge_obligations(exponent),
-        *normalize_obligations(),
-        *log_sum_exp_obligations(exponent),
-    ]
+    found = [each for stated in state_obligations(PAIR, exponent).values() for each in stated]
     assert len(found) == 43
     assert verdicts(judge(found)) == {"holds"}
 

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from tylo.cli.checking import examine
 from tylo.cli.output import EXIT_CODES, print_json, worst
 from tylo.layouts.errors import BundleError
-from tylo.proofs.bundle import HOLDS
+from tylo.proofs.bundle import DIGEST_ONLY, HOLDS, Check
 from tylo.proofs.bundle.check import not_covered
 
 SCHEMA = "tylo.check/1"
+
+
+def counted(checks: Sequence[Check]) -> str:
+    """How many checks came out how: "70 of 76 checks hold, 6 by digest only"."""
+    found = Counter(check.verdict for check in checks)
+    said = f"{found.pop(HOLDS, 0)} of {len(checks)} checks hold"
+    only = found.pop(DIGEST_ONLY, 0)
+    others = [f"{only} by digest only"] * bool(only) + [f"{n} {each}" for each, n in found.items()]
+    return ", ".join([said, *others])
 
 
 def run(options: argparse.Namespace) -> int:
@@ -40,8 +51,7 @@ def run(options: argparse.Namespace) -> int:
                 }
             )
             continue
-        held = sum(check.verdict == HOLDS for check in checked.checks)
-        print(f"{checked.verdict}: {path}: {held} of {len(checked.checks)} checks hold")
+        print(f"{checked.verdict}: {path}: {counted(checked.checks)}")
         for check in checked.checks:
             if check.verdict != HOLDS or check.checker == "PTX":
                 print(f"  {check}")

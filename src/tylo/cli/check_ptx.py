@@ -91,7 +91,7 @@ def _as_json(options: argparse.Namespace, found: Examined) -> dict[str, Any]:
 def _obligation(found: Examined, verdict: Verdict) -> dict[str, Any]:
     at, failure = verdict.obligation, verdict.failure
     entry: dict[str, Any] = {
-        "label": at.label,
+        "label": at.name,
         "line": at.line,
         "text": at.text,
         "verdict": verdict.verdict,

@@ -42,6 +42,8 @@ def run(options: argparse.Namespace) -> int:
             results.append(entry)
         if options.solvers:
             codes += _ask_solvers(target, results)
+        if target.label == "softmax_state":
+            codes += _guards(target, results, ask=options.solvers)
         if len(proofs) == len(target.claims) and target.specification is not None:
             codes += _publish(target, proofs, options, results)
     if options.json:
@@ -100,6 +102,26 @@ def _ask_solvers(target: _Target, results: list[dict[str, Any]]) -> list[int]:
     return codes
 
 
+def _guards(target: _Target, results: list[dict[str, Any]], *, ask: bool) -> list[int]:
+    """The guards of the softmax state, which no integer claim can say, by both solvers."""
+    from tylo.proofs.lane_programs.exponent import Exponent
+    from tylo.proofs.lane_programs.rows import Rows
+    from tylo.proofs.lane_programs.softmax_guards import judge, state_obligations
+
+    pair = Rows(groups=((0, 1),), masks=(), row_of=(0, 0))
+    stated = state_obligations(pair, Exponent(0.125))
+    if not ask:
+        results.append({"theorem": target.label, "guards": sum(map(len, stated.values()))})
+        return []
+    codes = []
+    for program, obligations in stated.items():
+        for found in judge(obligations):
+            entry = {"theorem": target.label, "guard": f"{program}: {found.label}"}
+            results.append(entry | {"verdict": found.verdict, "answers": dict(found.answers)})
+            codes.append(EXIT_CODES["false" if found.verdict == "fails" else found.verdict])
+    return codes
+
+
 def _publish(
     target: _Target,
     proofs: list[Proof],
@@ -134,6 +156,14 @@ def _publish(
 def _line(entry: dict[str, Any]) -> str:
     if "written" in entry:
         return f"wrote    {entry['written']} ({entry['digest'][:19]})"
+    if "guards" in entry:
+        return (
+            f"not asked {entry['theorem']}: {entry['guards']} guards against infinities, NaN and "
+            "rounding; --solvers asks z3 and cvc5"
+        )
+    if "guard" in entry:
+        said = ", ".join(f"{solver} {answer}" for solver, answer in entry["answers"].items())
+        return f"{entry['verdict']:8} {entry['theorem']} {entry['guard']} ({said})"
     if "solver" in entry:
         about = f" {entry['claim']}" if "claim" in entry else ""
         return f"{entry['verdict']:8} {entry['theorem']}{about} ({entry['solver']})"

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from dataclasses import asdict
 
 from tylo.cli.output import print_json
 from tylo.codegen.run import run_bundle
+from tylo.layouts.errors import GenerationError
 
 SCHEMA = "tylo.run/1"
 
 
 def run(options: argparse.Namespace) -> int:
     """Run on a device or the machine in its place; 1 if anything differs from the oracle."""
-    report = run_bundle(
-        options.bundle,
-        device=options.device,
-        seeds=options.seeds,
-        progress=_progress if sys.stderr.isatty() else None,
-    )
+    try:
+        report = run_bundle(
+            options.bundle,
+            device=options.device,
+            seeds=options.seeds,
+            progress=_progress if sys.stderr.isatty() else None,
+        )
+    except GenerationError as reason:
+        # What Python calls device='gpu' is an option here.
+        raise GenerationError(
+            reason.message, hint=re.sub(r"device='(\w+)'", r"--device \1", reason.hint)
+        ) from None
     if options.json:
         print_json(
             {

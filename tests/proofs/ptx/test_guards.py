@@ -80,7 +80,7 @@ def test_right_kernels_hold_under_both_solvers(source: str, effect: Effect) -> N
     ("old", "new", "label", "thread"),
     [
         ("i < n", "i <= n", "store 0: where", 0),
-        ("i < n", "i + 1 < n", "store 0: address", 0),
+        ("i < n", "i + 1 < n", "store 0: made", 0),
         ("y[i] = x[i]", "y[i] = x[i + 1]", "store 0: part 0", 0),
         ("y[i] = x[i]", "y[i] = x[i + (i == 9)]", "store 0: part 0", 9),
         ("(unsigned long long)blockIdx.x", "blockIdx.x", None, None),

@@ -113,11 +113,11 @@ def quick(scripts: Sequence[str]) -> list[str]:
         (r"add\.s64(\s+%rd\d+, %rd\d+, )512;", r"add.s64\g<1>516;", "address"),
         (r"setp\.lt\.u32", "setp.le.u32", "refused: another number of steps"),
         (r"setp\.eq\.s32(\s+%p1, %r\d+, )0;", r"setp.eq.s32\g<1>1;", "first step"),
-        (r"setp\.eq\.s32(\s+%p1, %r\d+, )0;", r"setp.eq.s32\g<1>1;", "store 0: address"),
+        (r"setp\.eq\.s32(\s+%p1, %r\d+, )0;", r"setp.eq.s32\g<1>1;", "store 0: made"),
         (r"@%p1 bra\s+\$L__BB0_\d;", "", "first step"),
         (r"cvt\.rn\.bf16x2", "cvt.rn.f16x2", "part 0"),
         (r"mul\.wide\.u32(\s+%rd\d+, %r\d+, %r\d+;)", r"mul.wide.s32\g<1>", None),
-        (r"(mov\.u32\s+%r\d+, )0;", r"\g<1>1;", "store 0: address"),
+        (r"(mov\.u32\s+%r\d+, )0;", r"\g<1>1;", "store 0: made"),
     ],
 )
 def test_a_wrong_stream_is_refused(pattern: str, new: str, label: str | None) -> None:
@@ -162,7 +162,7 @@ def test_a_branch_that_may_skip_a_store_is_refused(architecture: str) -> None:
 
     assert validate(ptx, effect(4)).holds
     failures = validate(ptx, effect(3)).failures
-    assert [v.obligation.label for v in failures] == ["store 0: address"]
+    assert [v.obligation.label for v in failures] == ["store 0: made"]
     assert "none of them this" in str(failures[0])
 
 

@@ -60,7 +60,7 @@ def test_right_kernels_hold_under_both_solvers(kind: str) -> None:
         ("copied", "* 128 + i * 64", "* 128 + i * 65", "load 1: bounds", 63),
         ("product", "b + blockIdx.x * 32 + t", "b + blockIdx.x * 31 + t", "store 0: origin", 0),
         ("product", "  __syncthreads();\n", "", "shared: no race", None),
-        ("product", "% 4 * 2 + i % 2", "% 4 * 2 + i / 2", "store 1: address", 0),
+        ("product", "% 4 * 2 + i % 2", "% 4 * 2 + i / 2", "store 1: made", 0),
     ],
 )
 def test_wrong_kernels_fail(

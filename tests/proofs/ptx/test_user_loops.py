@@ -7,7 +7,7 @@ import re
 import pytest
 
 import user_loops as loops
-from tylo.layouts.errors import PtxError
+from tylo.layouts.errors import ClaimError, PtxError
 from tylo.proofs.ptx.claim_check import Examined, check_text
 from tylo.proofs.ptx.claim_file import claim_from_text
 from tylo.proofs.ptx.inprocess import solve
@@ -64,7 +64,7 @@ def test_both_solvers_agree(name: str) -> None:
 # An edit of a right loop, and an obligation that fails, or a part of the refusal.
 WRONG = [
     ("rows, as they stand", "i < columns", "i <= columns", "where"),
-    ("rows, as they stand", "i < columns", "i < columns - 1", "address"),
+    ("rows, as they stand", "i < columns", "i < columns - 1", "made"),
     ("rows, as they stand", "i += 128", "i += 127", "address"),
     ("rows, as they stand", "i += 128", "i += 64", "another number of steps"),
     ("rows, as they stand", "i += 128", "i += 256", "address"),
@@ -75,15 +75,15 @@ WRONG = [
     ("rows, unrolled", "i < columns", "i <= columns", "where"),
     ("rows, unrolled", "x[row*columns + i]", "x[row*columns + (i ^ 1)]", "part 0"),
     ("a grid", "i < n", "i <= n", "where"),
-    ("a grid", "i < n", "i < n - 1", "address"),
-    ("a grid", "i < n", "i < n / 4 * 4", "address"),  # the tail is missing
+    ("a grid", "i < n", "i < n - 1", "made"),
+    ("a grid", "i < n", "i < n / 4 * 4", "made"),  # the tail is missing
     ("a grid", "+= gridDim.x*blockDim.x", "+= blockDim.x", "address"),  # written twice
     ("a grid", "+= gridDim.x*blockDim.x", "+= gridDim.x*64", "address"),
     ("a grid", "+ threadIdx.x", "+ threadIdx.x + 1", "address"),
     ("a grid", "= x[i]", "= x[0]", "part 0"),
     ("rows by a grid", "row = blockIdx.x", "row = 0", "address"),
     ("rows by a grid", "row < rows", "row <= rows", "another number of steps"),
-    ("rows by a grid", "row < rows", "row < rows - 1", "address"),
+    ("rows by a grid", "row < rows", "row < rows - 1", "made"),
     ("rows by a grid", "row += gridDim.x", "row += 1", "another number of steps"),
     ("rows by a grid", "row += gridDim.x", "row += 2*gridDim.x", "address"),
     ("rows by a grid", "i < columns", "i <= columns", "where"),
@@ -161,3 +161,21 @@ def test_an_index_that_leaves_32_bits_is_named_with_a_bound_that_helps(
 def test_rounds_are_asked_for() -> None:
     with pytest.raises(PtxError, match="no store has rounds"):
         checked(loops.NESTED, loops.ROWS_CLAIM)
+
+
+@pytest.mark.parametrize(
+    ("claim", "counters"),
+    [(loops.GRID_CLAIM, "thread and step"), (loops.NESTED_CLAIM, "round and step")],
+)
+def test_a_writer_is_asked_for_with_all_that_counts(claim: str, counters: str) -> None:
+    source = loops.GRID if claim is loops.GRID_CLAIM else loops.NESTED
+    with pytest.raises(ClaimError) as refusal:
+        checked(source, claim[: claim.index("[store.writer]")])
+    assert counters in refusal.value.hint
+
+
+def test_what_the_target_does_not_have_is_refused() -> None:
+    ptx = loops.compiled(loops.GRID, "sm_80")
+    newer = ptx.replace("ret;", "elect.sync %r1|%p1, 0xffffffff;\n\tret;", 1)
+    with pytest.raises(PtxError, match="sm_80 does not have this instruction"):
+        check_text(newer, claim_from_text(loops.GRID_CLAIM, "claim.toml"), solve)

@@ -137,7 +137,7 @@ def edited(ptx: str, old: str, new: str) -> str:
         ("[%rd12+12]", "[%rd12+16]", "store 3: address"),
         ("[%rd12+12]", "[%rd12+14]", "store 3: alignment"),
         ("[%rd10+548]", "[%rd10+100000]", "load 7: bounds"),
-        ("st.global.u32 \t[%rd12+12], %r4;", "", "store 3: address"),
+        ("st.global.u32 \t[%rd12+12], %r4;", "", "store 3: made"),
         ("\tret;", "\tst.global.u32 [%rd12], %r1;\n ret;", "store 0: once"),
         ("\tret;", "\tst.global.u32 [%rd12+256], %r1;\n ret;", "store: address"),
         ("\tret;", "\tld.global.f32 %f1, [%rd12];\n ret;", "load 8: bounds"),
@@ -190,7 +190,7 @@ def test_what_depends_on_memory_may_be_so_or_not() -> None:
     assert validate(STRAIGHT.replace("BODY", either), copy_effect()).holds
     skipped = STRAIGHT.replace("BODY", read).replace("st.global", "@%p1 st.global")
     (verdict,) = validate(skipped, copy_effect()).failures
-    assert verdict.obligation.label == "store 0: address"
+    assert verdict.obligation.label == "store 0: made"
     wrong = f"{read} @%p1 bra M; mov.u32 %r5, 7; M:"
     assert [
         v.obligation.label
