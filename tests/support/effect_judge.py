@@ -25,6 +25,7 @@ from tylo.layouts.terms import evaluate
 from tylo.proofs.effects import COMPUTED, Effect, Less, Part, Store
 from tylo.proofs.ptx.machine.launch import Placed, Unwritten, launch
 
+_MOST_BITS = 5
 _ROUNDED: Mapping[str, Any] = {"cvt.rn.bf16.f32": ml_dtypes.bfloat16, "cvt.rn.f16.f32": np.float16}
 
 
@@ -187,12 +188,15 @@ class Judge:
                 for name, first, end in each.ranges:
                     ranges[name] |= set(zip(first.tolist(), end.tolist(), strict=True))
         most = max(len(found) for found in ranges.values())
-        for bit, without in itertools.product(range((most - 1).bit_length()), (0, 1)):
+        bits = min((most - 1).bit_length(), _MOST_BITS)
+        # Of very many, a few share a number; which ones is drawn.
+        numbers = self.generator.permutation(most) % (1 << bits)
+        for bit, without in itertools.product(range(bits), (0, 1)):
             choice = {}
             for name, none in nothing.items():
                 # What belongs to nobody is any of both.
                 choice[name] = self.generator.random(len(none)) < 0.5
-                for number, (first, end) in enumerate(sorted(ranges[name])):
+                for number, (first, end) in zip(numbers, sorted(ranges[name]), strict=False):
                     choice[name][first:end] = (number >> bit & 1) ^ without
             yield choice
 

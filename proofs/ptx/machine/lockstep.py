@@ -325,7 +325,7 @@ class Lockstep:
         for warp, lanes, named in zip(warps, together, members, strict=True):
             # Some lanes alone do not order the others, nor do two halves that meet in one place.
             others = _BITS[self.live[warp]] & ~np.bitwise_and.reduce(named[lanes])
-            if (lanes | ~self.live[warp]).all() and not others.any():
+            if not others.any():
                 self.state.shadow.order_lanes(int(warp))
 
     def _barrier(self, step: Step, rows: Any, taking: Any, wait: bool) -> None:
