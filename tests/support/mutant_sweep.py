@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from time import process_time
 from typing import Any
 
 from ptx_mutants import PtxMutant
@@ -23,7 +24,8 @@ from tylo.proofs.ptx.samples import launches
 
 # Of z3's work on a script: at first, and where the judge found a fault that must not be accepted.
 _QUICK, _PATIENT = 300_000, 3_000_000
-_RUN_SECONDS = 1, 10  # of processor time, for all runs of one mutant: of few, of many
+# Processor time for a mutant to end in: so many seconds, and so many times what the original takes.
+_SECONDS, _TIMES = 1, 4
 
 
 @dataclass(eq=False)
@@ -99,16 +101,24 @@ class Counts:
 
 
 def sweep(
-    prover: Prover, right: Callable[[str], bool], every: Iterable[PtxMutant], few: bool = False
+    prover: Prover,
+    right: Callable[[str], bool],
+    ptx: str,
+    every: Iterable[PtxMutant],
+    few: bool = False,
 ) -> Counts:
-    """Judge mutants, and ask the proof about each.
+    """Judge mutants of PTX that is right, and ask the proof about each.
 
     Where it is about a `few` of them, only about those that are wrong, and with little patience:
     whether a mutant that does nothing wrong is accepted says nothing about soundness.
     """
+    started = process_time()
+    assert right(ptx)
+    seconds = _SECONDS + _TIMES * (process_time() - started)
+    assert prover.verdict(ptx) == "accepted"
     counts = Counts()
     for mutant in every:
-        fine = judged(right, mutant.text, _RUN_SECONDS[not few])
+        fine = judged(right, mutant.text, seconds)
         if fine and few:
             counts.numbers["not asked, right"] += 1
             continue
