@@ -24,6 +24,7 @@ from tylo.proofs.ptx.contract import sample
 
 _TRIES = 4000
 _MOST = 10
+_EVEN = (208, 10_000, 200_000)  # whole vectors
 
 
 @lru_cache(maxsize=64)
@@ -59,7 +60,7 @@ def edges(effect: Effect, count: Integer) -> Iterator[dict[str, int]]:
 
     Where rows take different numbers of steps, or a block lacks some, that shows there first.
     """
-    for sizes in samples(effect):
+    for sizes in (*samples(effect), *_even(effect)):
         for parameter in effect.parameters:
             found = sizes | {parameter.name: parameter.minimum}
             if all(holds(each, found) for each in effect.preconditions):
@@ -78,6 +79,15 @@ def edges(effect: Effect, count: Integer) -> Iterator[dict[str, int]]:
             found = sizes | {parameter.name: least}
             if all(holds(each, found) for each in effect.preconditions):
                 yield found
+
+
+def _even(effect: Effect) -> Iterator[dict[str, int]]:
+    """Launches in which all sizes are the same, as far as they may be: rows of several steps."""
+    for size in _EVEN:
+        found = {p.name: min(max(p.minimum, size), p.maximum) for p in effect.parameters}
+        found["blocks"] = min(size, effect.maximum_blocks)
+        if effect.preconditions and all(holds(each, found) for each in effect.preconditions):
+            yield found
 
 
 def _pick(generator: random.Random, most: int) -> int:

@@ -160,7 +160,8 @@ def effect(case: SoftmaxCase) -> Effect:
             computed(BITS[case.out_dtype], "probability", *_own_row(case))
         )
     if case.lse:
-        found.append(stores.log_sum_exp(computed(32, "log-sum-exp", *_own_row(case))))
+        value = computed(32, "log-sum-exp", *_own_row(case))
+        found.append(stores.log_sum_exp(value, alone=not case.out_dtype))
     strides = [name(each) for each in _strides(case)]
     preconditions = [Less(columns, each + 1) for each in strides]
     if not case.ragged:

@@ -79,12 +79,15 @@ class Stores:
             yield from self._vectors(value, 1, [self._together(True)])
             yield from self._singles(value)
 
-    def log_sum_exp(self, value: Part) -> Store:
-        """By the first thread of a row."""
+    def log_sum_exp(self, value: Part, alone: bool) -> Store:
+        """By the first thread of a row, once; alone, it is what tells how many steps there are."""
         here = row_of(self.tile)
         element = replace(self._writer(), row=here, thread=self._thread(0), step=0)
-        where = self._exists(), Less(in_row(self.tile), 1)
-        return Store("lse", here * 4, (value,), 1, where, element)
+        where = [self._exists(), Less(in_row(self.tile), 1)]
+        if not (alone and self.streamed):
+            return Store("lse", here * 4, (value,), 1, tuple(where), element)
+        where.append(Less(name("step"), 1))
+        return Store("lse", here * 4, (value,), self._repeat(), tuple(where), element)
 
     def _vectors(self, value: Part, size: int, where: list[Less]) -> Iterator[Store]:
         """Vectors of the body, in stores of `size` elements."""

@@ -17,6 +17,8 @@ _WARP, _WARPS, _LANES = (
     SoftmaxTile(4, 32, 1, 1, 4),
     SoftmaxTile(4, 8, 1, 1, 4),
 )
+_COLUMNS = SoftmaxTile(1, 32, 1, 1, 4)
+_STREAMED, _PASSES = "streamed, log-sum-exp alone", "three passes, a mask"
 _MODES = "two modes, log-sum-exp alone"
 CASES: dict[str, tuple[SoftmaxTile, dict[str, Any]]] = {
     "ragged, a mask": (_WARP, {"ragged": True, "mask": 1}),
@@ -32,6 +34,21 @@ CASES: dict[str, tuple[SoftmaxTile, dict[str, Any]]] = {
     _MODES: (_WARPS, {"mask": 2, "lse": True, "out_dtype": None}),
     "three modes, log-sum-exp alone": (_WARPS, {"mask": 3, "lse": True, "out_dtype": None}),
     "two modes, streamed": (_WARPS, {"mask": 2, "form": "stream"}),
+    "ragged, streamed, two vectors": (SoftmaxTile(4, 32, 4, 2), {"ragged": True, "form": "stream"}),
+    "ragged, streamed, rows of warps, a mask": (
+        _WARPS,
+        {"ragged": True, "form": "stream", "mask": 1},
+    ),
+    _STREAMED: (_WARPS, {"form": "stream", "lse": True, "out_dtype": None}),
+    "streamed, two modes, log-sum-exp alone": (
+        _WARPS,
+        {"form": "stream", "lse": True, "out_dtype": None, "mask": 2},
+    ),
+    _PASSES: (_COLUMNS, {"form": "three_pass", "mask": 1}),
+    "three passes, ragged, a mask": (
+        _COLUMNS,
+        {"form": "three_pass", "mask": 1, "ragged": True, "lse": True},
+    ),
 }
 # A minute and more where others are busy.
 _LONG = {"ragged, eight lanes a row, two modes": (pytest.mark.nightly,)}
@@ -41,6 +58,8 @@ _QUICK = (
     "a mask, log-sum-exp alone",
     "eight lanes a row, two modes",
     "three modes, log-sum-exp alone",
+    _STREAMED,
+    _PASSES,
 )
 
 
@@ -78,6 +97,15 @@ def test_they_hold_for_every_size(name: str) -> None:
             "a mask, log-sum-exp alone",
             "row < given.rows ? row : 0",
             "row < given.rows ? row ^ 1 : 0",
+        ),
+        # Rows that are not there, a row for another, a step that is left out or made twice.
+        (_STREAMED, "row < given.rows ? given.columns", "true ? given.columns"),
+        (_STREAMED, "given.lse[row] =", "given.lse[row ^ 1] ="),
+        (_PASSES, "span.out = result_row(given, row)", "span.out = result_row(given, row ^ 1)"),
+        (
+            _PASSES,
+            "store_span(span, thread, rank, 0, weights);",
+            "if (span.first) store_span(span, thread, rank, 0, weights);",
         ),
         (_MODES, "rest % given.mask_extent_0", "(rest + 1) % given.mask_extent_0"),
         pytest.param(_MODES, "rest /= given.mask_extent_0;", "", marks=pytest.mark.nightly),
