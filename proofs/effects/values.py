@@ -165,8 +165,8 @@ class Parameter:
 class Source:
     """What may flow into a computed value: a buffer, between the bytes `first` and `end`.
 
-    Both are terms over thread, block, round, step and sizes, those of the thread that stores and
-    of the time at which it does; `None` for both means the whole buffer.
+    Both are terms over thread, block and sizes, those of the thread that stores; `None` for both
+    means the whole buffer.
     """
 
     buffer: str
@@ -330,7 +330,7 @@ class Effect:
                 for source in part.sources:
                     self._require(source.buffer, "in")
                     for term in (source.first or 0, source.end or 0):
-                        _mentions_only(term, [*_COUNTED, *launch])
+                        _mentions_only(term, ["thread", "block", *launch])
                 if part.conversion != COMPUTED:
                     self._require(part.buffer, "in")
                     _mentions_only(part.offset, [*_COUNTED, *launch])

@@ -14,7 +14,18 @@ from dataclasses import dataclass, replace
 from tylo.layouts.errors import ClaimError
 from tylo.layouts.terms import Integer, evaluate, names
 from tylo.layouts.terms import name as named
-from tylo.proofs.effects import CONVERSIONS, Buffer, Effect, Element, Less, Matrix, Part, Store
+from tylo.proofs.effects import (
+    CONVERSIONS,
+    Buffer,
+    Effect,
+    Element,
+    Less,
+    Matrix,
+    Part,
+    Source,
+    Store,
+    computed,
+)
 from tylo.proofs.ptx.claim_file import ClaimedStore, PtxClaim
 from tylo.proofs.ptx.claim_ownership import coordinates
 from tylo.proofs.ptx.claim_scope import Scope
@@ -198,7 +209,6 @@ def _store(
     """Some values that one instruction writes."""
     table, first = stated.table, values[0]
     target, source = buffers[stated.into.buffer], buffers[stated.source.buffer]
-    conversion = stated.source.conversion
     _check_conversion(stated, target, source)
     index, element = first.column, None
     if target.written is not None:
@@ -210,15 +220,7 @@ def _store(
         return Store(
             target.name,
             index * (target.element_bits // 8),
-            tuple(
-                Part(
-                    target.element_bits,
-                    conversion,
-                    source.name,
-                    each.source * (source.element_bits // 8),
-                )
-                for each in values
-            ),
+            tuple(_part(stated, target, source, each) for each in values),
             scope.launch(table, "steps", stated.steps),
             first.where,
             element,
@@ -228,7 +230,21 @@ def _store(
         table.fail(reason.message, reason.hint)
 
 
+def _part(stated: ClaimedStore, target: Buffer, source: Buffer, value: Value) -> Part:
+    if stated.computed:
+        return computed(target.element_bits, stated.computed, Source(source.name))
+    offset = value.source * (source.element_bits // 8)
+    return Part(target.element_bits, stated.source.conversion, source.name, offset)
+
+
 def _check_conversion(stated: ClaimedStore, target: Buffer, source: Buffer) -> None:
+    if stated.computed:
+        if stated.source.conversion != "move":
+            stated.table.fail(
+                "a value that is computed, and a conversion",
+                hint="name the buffer alone that it is computed from",
+            )
+        return
     conversion, bits = stated.source.conversion, (source.element_bits, target.element_bits)
     if conversion != "move" and conversion not in CONVERSIONS:
         stated.table.fail(

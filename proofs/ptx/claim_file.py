@@ -81,7 +81,8 @@ _MOST_ALIGNMENT = 1 << 20
 class ClaimedStore:
     """One ``[[store]]``: what each thread writes, for each `value` below `values`.
 
-    `writer` says who writes an element, where the proof needs it: block, thread and step.
+    `writer` says who writes an element, where the proof needs it: block, thread, round and step. A
+    value that is `computed` has that name, and only what it is made of is proven.
     """
 
     table: Table
@@ -94,6 +95,7 @@ class ClaimedStore:
     steps: Integer
     ownership: Ownership | None
     writer: dict[str, Integer] | None
+    computed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +265,7 @@ def _store(table: Table) -> ClaimedStore:
         table.read("steps", read_term) if table.has("steps") else 1,
         owner,
         None if writer is None else _writer(writer),
+        table.text("computed") if table.has("computed") else "",
     )
     if owner and found.values != owner.value_count:
         table.fail(f"values is {found.values}", hint=f"each thread owns {owner.value_count}")

@@ -44,10 +44,11 @@ class _Widened:
                 connect = {"bvand": domain.bit_and, "bvor": domain.bit_or}
                 one, other = (self.truth(operand) for operand in operands)
                 return connect.get(node.operator, domain.bit_xor)(one, other, 1)
-            case "bvult" | "bvslt" if operands[0].width < _WIDE:
+            case "bvult" | "bvslt" if operands[0].width <= _WIDE:
                 signed = node.operator == "bvslt"
                 left, right = (self.number(operand, signed) for operand in operands)
-                return domain.less(left, right, _WIDE, True)
+                # What was narrower has a sign now, since it may be a difference.
+                return domain.less(left, right, _WIDE, signed or operands[0].width < _WIDE)
         return self.moved(node)
 
     def number(self, node: Expression, signed: bool) -> Expression:

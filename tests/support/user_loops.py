@@ -29,6 +29,12 @@ k(const float* __restrict__ x, float* __restrict__ y, int n) {
 GRID_OF_VECTORS = GRID.replace("float", "float4")
 GRID_OF_HALVES = GRID.replace("float", "unsigned short")
 GRID_UNSIGNED = GRID.replace("int ", "unsigned ")
+GRID_IN_64_BITS = (
+    GRID.replace("int n", "long long n")
+    .replace("int i", "long long i")
+    .replace("= blockIdx.x*", "= (long long)blockIdx.x*")
+    .replace("  for", "  #pragma unroll 1\n  for")
+)
 GRID_TWICE = GRID.replace("= x[i]", "= 2.0f * x[i]")
 NESTED = r"""
 extern "C" __global__ void __launch_bounds__(128)
@@ -126,6 +132,13 @@ step = "column / (blocks * 128)"
 EXACT_GRID_CLAIM = GRID_CLAIM.replace(
     'steps = "n"', 'steps = "(n + blocks * 128 - 1) / (blocks * 128)"'
 )
+GRID_IN_64_BITS_CLAIM = (
+    GRID_CLAIM.replace("bits = 32", "bits = 64")
+    .replace("most = 2147483647", "most = 68719476736")
+    .replace("blocks = 65535", "blocks = 2048")
+    .replace('assume = "n + blocks * 128 <= 2147483648"\n', "")
+)
+GRID_TWICE_CLAIM = GRID_CLAIM.replace("where =", 'computed = "twice x"\nwhere =')
 GRID_OF_VECTORS_CLAIM = (
     GRID_CLAIM.replace("alignment = 4", "alignment = 16")
     .replace('elements = "n"', 'elements = "n * 4"')

@@ -56,6 +56,8 @@ def _print(options: argparse.Namespace, found: Examined) -> None:
             "it: bound the sizes it mentions (most, assume) or blocks, so that products of them "
             "stay below 2^31 where the kernel has 32 bits"
         )
+    for each in found.validation.uncovered:
+        print(f"  {each}")
     for assumption in found.assumptions:
         print(f"  assumed: {assumption}")
 
@@ -84,6 +86,7 @@ def _as_json(options: argparse.Namespace, found: Examined) -> dict[str, Any]:
         "target": found.target,
         "verdict": found.verdict,
         "assumptions": list(found.assumptions),
+        "uncovered": list(found.validation.uncovered),
         "obligations": [_obligation(found, verdict) for verdict in found.validation.verdicts],
     }
 

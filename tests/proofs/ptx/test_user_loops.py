@@ -31,6 +31,8 @@ RIGHT = {
     "a grid of vectors": (loops.GRID_OF_VECTORS, loops.GRID_OF_VECTORS_CLAIM),
     "a grid of halves": (loops.GRID_OF_HALVES, loops.GRID_OF_HALVES_CLAIM),
     "a grid, unsigned": (loops.GRID_UNSIGNED, loops.GRID_UNSIGNED_CLAIM),
+    "a grid in 64 bits": (loops.GRID_IN_64_BITS, loops.GRID_IN_64_BITS_CLAIM),
+    "a grid, computed": (loops.GRID_TWICE, loops.GRID_TWICE_CLAIM),
     "rows by a grid": (loops.NESTED, loops.NESTED_CLAIM),
     "rows by a grid, unrolled": (loops.NESTED_BY_NUMBER, loops.NESTED_CLAIM),
 }
@@ -81,6 +83,10 @@ WRONG = [
     ("a grid", "+= gridDim.x*blockDim.x", "+= gridDim.x*64", "address"),
     ("a grid", "+ threadIdx.x", "+ threadIdx.x + 1", "address"),
     ("a grid", "= x[i]", "= x[0]", "part 0"),
+    ("a grid in 64 bits", "i < n", "i <= n", "where"),
+    ("a grid in 64 bits", "+= gridDim.x*blockDim.x", "+= blockDim.x", "address"),
+    ("a grid, computed", "2.0f * x[i]", "2.0f * y[i]", "origin"),
+    ("a grid, computed", "i < n", "i <= n", "where"),
     ("rows by a grid", "row = blockIdx.x", "row = 0", "address"),
     ("rows by a grid", "row < rows", "row <= rows", "another number of steps"),
     ("rows by a grid", "row < rows", "row < rows - 1", "made"),
@@ -179,3 +185,12 @@ def test_what_the_target_does_not_have_is_refused() -> None:
     newer = ptx.replace("ret;", "elect.sync %r1|%p1, 0xffffffff;\n\tret;", 1)
     with pytest.raises(PtxError, match="sm_80 does not have this instruction"):
         check_text(newer, claim_from_text(loops.GRID_CLAIM, "claim.toml"), solve)
+
+
+def test_what_is_computed_is_said_not_to_be_covered() -> None:
+    found = checked(loops.GRID_TWICE, loops.GRID_TWICE_CLAIM)
+    assert found.validation.uncovered == (
+        "values not covered: twice x, computed from x (stored to y)",
+    )
+    # A copy is no obligation of such a claim, and a product is none of a claim of a copy.
+    assert checked(loops.GRID_TWICE, loops.GRID_CLAIM).verdict == "fails"
