@@ -16,12 +16,13 @@ what the four words of a thread's operand say: words 0 to 3 are the matrices at 
 from __future__ import annotations
 
 from tylo.codegen.attention.indices import LANE, WARP, function, packed_pair
-from tylo.codegen.attention.member import GROUP_ROWS, Member
+from tylo.codegen.attention.member import Member
 from tylo.codegen.printing import expression
 from tylo.layouts.shared import SharedTile, TmaBox
 from tylo.layouts.shared.swizzle_mode import CHUNK
 from tylo.layouts.terms import Integer, name
 from tylo.proofs.specifications.attention import MATRIX_ROWS, place_in_row
+from tylo.proofs.specifications.attention_plan import GROUP_ROWS
 
 # What the second-level cache is to do with a line: keys and values are read again by other blocks.
 _POLICY = {"q": 0x12F0000000000000, "k": 0x14F0000000000000, "v": 0x14F0000000000000}

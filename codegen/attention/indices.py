@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tylo.codegen.attention.member import GROUP_THREADS, Member
+from tylo.codegen.attention.member import Member
 from tylo.codegen.printing import expression
 from tylo.layouts.errors import GenerationError
 from tylo.layouts.owners import inverse
@@ -25,6 +25,7 @@ from tylo.layouts.ownership import Ownership
 from tylo.layouts.reduction import Reduction, reduction, same_reduced
 from tylo.layouts.terms import Integer, name
 from tylo.proofs.specifications.attention import weight_value
+from tylo.proofs.specifications.attention_plan import GROUP_THREADS
 
 LANE, WARP = name("lane"), name("warp")
 

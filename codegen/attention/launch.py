@@ -21,8 +21,6 @@ from tylo.codegen.attention.member import Member
 from tylo.codegen.attention.packed_mask import MASK_PARAMETERS, MaskArguments, PackedMask
 from tylo.codegen.attention.problem import Arguments, Problem
 from tylo.codegen.attention.tensor_maps import (
-    MAP_ALIGNMENT,
-    MAP_BYTES,
     MapWriter,
     strides_in_bytes,
 )
@@ -30,6 +28,7 @@ from tylo.codegen.launch.choice import Choice, KernelText
 from tylo.codegen.launch.devices import DeviceState, current
 from tylo.codegen.launch.launcher import loaded_function
 from tylo.layouts.errors import LaunchError
+from tylo.proofs.specifications.attention_arguments import MAP_ALIGNMENT, MAP_BYTES
 
 CAPABILITY = (9, 0)
 ARCHITECTURE = "sm_90a"

@@ -22,7 +22,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tylo.codegen.attention.indices import LANE, WARP, by_row, function, score_ownership, score_rows
-from tylo.codegen.attention.member import GROUP_ROWS, GROUP_THREADS, Member
+from tylo.codegen.attention.member import Member
 from tylo.codegen.cuda_files import cuda_file
 from tylo.codegen.printing import expression
 from tylo.layouts.errors import GenerationError
@@ -35,6 +35,7 @@ from tylo.proofs.specifications.attention_masks import (
     RECORD_WORDS,
     score_bit,
 )
+from tylo.proofs.specifications.attention_plan import GROUP_ROWS, GROUP_THREADS
 
 EIGHT = 8  # keys that one load of a packing lane has
 

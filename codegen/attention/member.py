@@ -10,8 +10,7 @@ turns=True, reference='lagging')
 >>> WORKED.threads, WORKED.shared_bytes, WORKED.registers
 (384, 99472, (32, 232))
 
-Each shared-memory tile is a `SharedTile` under the 128-byte swizzle, each at a multiple of 1024
-bytes, the barriers behind them:
+Where its tiles and barriers lie in shared memory is its `Plan`, which the PTX is held to:
 
 >>> print(WORKED.place("k"), WORKED.tile("k").layout())
 16384 Sw<3,4,3>@8 o 0 o (64,(64,1)):(128,(2,8192))
@@ -28,29 +27,16 @@ from typing import Any
 from tylo.layouts.atoms import Atom, atom
 from tylo.layouts.errors import GenerationError
 from tylo.layouts.shared import SharedTile
-from tylo.proofs.pipelines.schedule import Schedule, attention_schedule
+from tylo.proofs.pipelines.schedule import Schedule
+from tylo.proofs.specifications.attention_plan import REGISTERS, Plan
 
-GROUP_ROWS, GROUP_THREADS = 64, 128
-SWIZZLE = 128
-ALIGNMENT = 1024  # the swizzle's repeat; dynamic shared memory itself starts anywhere
 SHARED_LIMIT = 232448  # bytes that one block may have on compute capability 9.0
 MULTIPROCESSOR_SHARED = 233472
 BLOCK_RESERVE = 1024  # taken by the system for each resident block
-BARRIER_BYTES = 8
 
 DEPTHS = (64, 128)
 DTYPES = ("bf16", "f16")
 MASKED_KEYS = (64, 128)  # of a step; a record of a packed mask holds 128 keys
-
-# (producer, consumer) registers per thread after the roles have parted, by groups and residents.
-# What is given up and taken sums to no more than the block was launched with.
-_REGISTERS = {
-    (1, 1): (56, 240),
-    (1, 2): (40, 216),
-    (1, 3): (32, 128),
-    (2, 1): (32, 232),
-    (3, 1): (32, 160),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +70,7 @@ class Member:
             ("reference", self.reference, ("lagging", "first")),
             ("keys", self.keys, tuple(range(16, 257, 16))),
             ("stages", self.stages, tuple(range(1, 9))),
-            ("(groups, residents)", (self.groups, self.residents), tuple(_REGISTERS)),
+            ("(groups, residents)", (self.groups, self.residents), tuple(REGISTERS)),
         ):
             if value not in allowed:
                 raise GenerationError(
@@ -119,24 +105,38 @@ class Member:
         return source(self)
 
     @property
+    def plan(self) -> Plan:
+        """Sizes, schedule and places, which the PTX is held to."""
+        return Plan(
+            self.depth,
+            self.dtype,
+            self.groups,
+            self.keys,
+            self.stages,
+            self.residents,
+            self.turns,
+            self.reference,
+        )
+
+    @property
     def threads(self) -> int:
         """Threads of a block: the consumer groups, and the producer's."""
-        return (self.groups + 1) * GROUP_THREADS
+        return self.plan.threads
 
     @property
     def rows(self) -> int:
         """Query rows of a block."""
-        return self.groups * GROUP_ROWS
+        return self.plan.rows
 
     @property
     def registers(self) -> tuple[int, int]:
         """Registers per thread of the producer and of a consumer."""
-        return _REGISTERS[self.groups, self.residents]
+        return self.plan.registers
 
     @property
     def schedule(self) -> Schedule:
         """Who waits for what."""
-        return attention_schedule(self.groups, self.stages, self.turns)
+        return self.plan.schedule
 
     @property
     def scores(self) -> Atom:
@@ -150,35 +150,24 @@ class Member:
 
     def tile(self, name: str) -> SharedTile:
         """The tile of ``q``, ``k``, ``v`` or ``out``; q and out are those of one group."""
-        rows = {"q": GROUP_ROWS, "k": self.keys, "v": self.keys, "out": GROUP_ROWS}[name]
-        return SharedTile(rows, self.depth, element_bytes=2, swizzle=SWIZZLE)
+        return self.plan.tile(name)
 
     def copies(self, name: str) -> int:
         """How many such tiles lie one after the other: one per group, or one per stage."""
-        return {"q": self.groups, "k": self.stages, "v": self.stages, "out": self.groups}[name]
+        return self.plan.copies(name)
 
     def place(self, name: str) -> int:
         """Where the first of them starts, in bytes from the aligned base."""
-        start = 0
-        for each in ("q", "k", "v", "out"):
-            if each == name:
-                return start
-            start += self.tile(each).bytes * self.copies(each)
-        return start
+        return self.plan.place(name)
 
     def barrier_place(self, name: str) -> int:
         """Where a barrier's first slot lies."""
-        start = self.place("barriers")
-        for each in self.schedule.barriers:
-            if each.name == name:
-                return start
-            start += BARRIER_BYTES * self.schedule.ring(each.ring).slots
-        return start
+        return self.plan.barrier_place(name)
 
     @property
     def shared_bytes(self) -> int:
         """Dynamic shared memory, with what aligning its start may cost."""
-        return ALIGNMENT + self.barrier_place("end")
+        return self.plan.shared_bytes
 
 
 WORKED = Member(depth=64, dtype="bf16", groups=2, keys=64, stages=4)

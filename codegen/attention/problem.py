@@ -23,15 +23,28 @@ from __future__ import annotations
 import ctypes
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from tylo.codegen.attention.packed_mask import PackedMask
-from tylo.codegen.attention.shares import SHARE_PLACES, Shares, share_out
+from tylo.codegen.attention.shares import Shares, share_out
 from tylo.layouts.errors import LaunchError
+from tylo.proofs.specifications.attention_arguments import (
+    ARGUMENTS,
+    MOST_ITEMS,
+    MOST_LENGTH,
+    SHARE_PLACES,
+)
 
 CAUSAL = (None, "top_left", "bottom_right")
 LAG = 8.0  # log2 units that a row's maximum may exceed the one in use
 _ORDINARY = (2.0**-40, 2.0**40)
-_INTEGERS = 2**31
+_TYPES: dict[str, Any] = {
+    "u64": ctypes.c_uint64,
+    "s64": ctypes.c_int64,
+    "s32": ctypes.c_int32,
+    "u32": ctypes.c_uint32,
+    "f32": ctypes.c_float,
+}
 # A run of heads whose keys and values stay in the second-level cache.
 _CACHED_BYTES = 32 << 20
 _ITEM_STEPS = 2  # what beginning and ending an item takes, in steps of keys
@@ -40,24 +53,12 @@ Strides = tuple[int, int, int]
 
 
 class Arguments(ctypes.Structure):
-    """`Arguments` of `cuda/attention/work.cuh`, field by field."""
+    """`Arguments` of `cuda/attention/work.cuh`, field by field, as the PTX is held to them."""
 
     _fields_ = (
-        *((name, ctypes.c_uint64) for name in ("lse", "out", "bits", "kept")),
-        *((f"bits_{axis}", ctypes.c_int64) for axis in ("batch", "head", "record", "row")),
-        *((f"kept_{axis}", ctypes.c_int64) for axis in ("batch", "head", "row")),
-        *((f"out_{axis}", ctypes.c_int64) for axis in ("batch", "head", "row")),
-        *(
-            (name, ctypes.c_int32)
-            for name in (
-                "queries", "keys", "heads", "sharing", "diagonal",
-                "row_tiles", "places", "all_heads", "run", "paired", "whole_turns", "shares",
-            )
-        ),
-        *((name, ctypes.c_float) for name in ("unit", "scale", "factor", "lag")),
-        ("zero", ctypes.c_uint32),
+        *((name, _TYPES[kind]) for name, kind in ARGUMENTS),
         ("last", ctypes.c_uint16 * SHARE_PLACES),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +98,10 @@ class Problem:
                 hint="every key head serves the same number of query heads",
                 witness=(self.heads, self.key_heads),
             )
-        if self.queries + self.keys >= _INTEGERS:
+        if self.queries + self.keys > MOST_LENGTH:
             raise LaunchError(
-                f"{self.queries} queries and {self.keys} keys: 32-bit coordinates hold less than "
-                f"{_INTEGERS} together",
+                f"{self.queries} queries and {self.keys} keys: 32-bit coordinates hold at most "
+                f"{MOST_LENGTH} together",
                 hint="split the queries into several calls",
             )
 
@@ -131,7 +132,7 @@ class Problem:
     def items(self, rows: int, *, persistent: bool) -> int:
         """Places of all heads; `LaunchError` beyond what 32 bits count."""
         items = self.places(rows, persistent=persistent) * self.heads * self.batch
-        if items > _INTEGERS // 2:
+        if items > MOST_ITEMS:
             raise LaunchError(
                 f"{items} blocks of {rows} rows",
                 hint="split the batch into several calls",

@@ -16,10 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tylo.codegen.attention.indices import function
-from tylo.codegen.attention.member import GROUP_ROWS, Member
+from tylo.codegen.attention.member import Member
 from tylo.layouts.atoms import Atom
 from tylo.layouts.errors import GenerationError
 from tylo.layouts.shared import MatrixDescriptor, tile_descriptor
+from tylo.proofs.specifications.attention_plan import GROUP_ROWS
 
 # Operand tile: its major, and along which the instruction steps.
 _READS = {"q": "K", "k": "K", "v": "MN"}

@@ -20,13 +20,14 @@ from collections.abc import Iterator
 
 from tylo.codegen.attention.copies import place_in_tile
 from tylo.codegen.attention.indices import LANE, WARP, function, score_ownership
-from tylo.codegen.attention.member import GROUP_THREADS, Member
+from tylo.codegen.attention.member import Member
 from tylo.codegen.cuda_files import cuda_file
 from tylo.codegen.printing import expression
 from tylo.layouts.atoms import Atom, atom
 from tylo.layouts.errors import GenerationError
 from tylo.layouts.terms import name
 from tylo.proofs.specifications.attention import KEY_ROWS, MATRIX_ROWS
+from tylo.proofs.specifications.attention_plan import GROUP_THREADS
 
 
 def functions(member: Member) -> Iterator[str]:

@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tylo.layouts.errors import GenerationError
+from tylo.proofs.specifications.attention_arguments import MOST_SHARES, SHARE_PLACES
 
-SHARE_PLACES = 792  # six for each of 132 blocks; long parameters make a launch slower
-MOST_SHARES = 16  # places of one block
 NO_SHARE = 0xFFFF  # beyond all that is taken apart
 _TURNS = 2  # at most, that are taken apart
 

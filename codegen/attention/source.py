@@ -17,19 +17,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tylo.codegen.attention import copies, indices, mask_bits, products, recompute
-from tylo.codegen.attention.member import (
-    ALIGNMENT,
-    BARRIER_BYTES,
-    GROUP_ROWS,
-    GROUP_THREADS,
-    Member,
-)
-from tylo.codegen.attention.shares import MOST_SHARES, SHARE_PLACES
+from tylo.codegen.attention.member import Member
 from tylo.codegen.cuda_files import cuda_file
 from tylo.layouts.errors import GenerationError
 from tylo.proofs.pipelines.cuda_text import section_lines, setup_lines
+from tylo.proofs.specifications.attention_arguments import MOST_SHARES, SHARE_PLACES
+from tylo.proofs.specifications.attention_plan import (
+    ALIGNMENT,
+    BARRIER_BYTES,
+    FIRST_TURN,
+    GROUP_ROWS,
+    GROUP_THREADS,
+)
 
-FIRST_TURN = 1  # named barrier 0 belongs to __syncthreads()
 _WRAPPERS = ("barriers", "copies", "products", "work")
 
 

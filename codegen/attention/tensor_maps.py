@@ -29,7 +29,6 @@ from tylo.layouts.errors import LaunchError
 from tylo.layouts.shared import TmaBox
 from tylo.layouts.shared.swizzle_mode import swizzle_mode
 
-MAP_BYTES, MAP_ALIGNMENT = 128, 64
 STRIDE_UNIT, STRIDE_LIMIT = 16, 1 << 40
 ELEMENT_BYTES = 2
 # CUtensorMapDataType, CUtensorMapL2promotion.

@@ -29,6 +29,7 @@ struct Turn {
 
 // The block's own halves, read once: parameters that were not read before take long to come.
 __device__ __forceinline__ void read_shares(const Arguments& given, unsigned short* own) {
+#pragma unroll 1
     for (int share = 0; share < given.shares; ++share)
         own[share] = given.last[static_cast<int>(blockIdx.x) * given.shares + share];
 }

@@ -17,10 +17,10 @@ from tylo.proofs.bundle.folder import Bundle
 from tylo.proofs.bundle.manifest import CERTIFICATE, EFFECT, KERNEL, REPORT
 from tylo.proofs.certificate import certificate_from_bytes
 from tylo.proofs.claims import Claim
-from tylo.proofs.effects import Effect, assumptions, effect_to_bytes, uncovered
+from tylo.proofs.effects import assumptions, effect_to_bytes, uncovered
 from tylo.proofs.pipelines.cuda_text import read_schedule
 from tylo.proofs.pipelines.explore import explore
-from tylo.proofs.pipelines.kernel import NOT_VALIDATED, RoleKernel
+from tylo.proofs.pipelines.kernel import RoleKernel
 from tylo.proofs.ptx.failures import Solve
 from tylo.proofs.ptx.validate import Validation, validate
 from tylo.proofs.ptx.workers import Workers
@@ -96,12 +96,11 @@ def check_bundle(bundle: Bundle) -> Checked:
     ]
     validations = []
     if stated.roles is not None:
-        checks += role_checks(bundle, stated.roles)
-    effect = stated.effect
-    if effect is not None:
+        checks += barrier_checks(bundle, stated.roles)
+    if stated.kernel is not None:
         with Workers() as solve:
             for architecture in manifest.architectures:
-                verdicts, validation = _ptx(bundle, effect, architecture, solve)
+                verdicts, validation = ptx_checks(bundle, stated, architecture, solve)
                 checks += verdicts
                 if validation is not None:
                     validations.append((architecture, validation))
@@ -138,8 +137,8 @@ def _stated_as_specified(bundle: Bundle, stated: Specification) -> Iterator[Chec
     yield _compared("files", "manifest", not wrong, "; ".join(wrong))
 
 
-def role_checks(bundle: Bundle, kernel: RoleKernel) -> Iterator[Check]:
-    """The kernel's barriers as its text has them, explored; and that its PTX is not validated."""
+def barrier_checks(bundle: Bundle, kernel: RoleKernel) -> Iterator[Check]:
+    """The kernel's barriers as its text has them, explored."""
     bounds, words = kernel.bounds
     try:
         read = read_schedule(bundle.text(KERNEL), kernel.schedule.groups)
@@ -152,9 +151,6 @@ def role_checks(bundle: Bundle, kernel: RoleKernel) -> Iterator[Check]:
         yield Check("barriers", "exploration", UNDECIDED, str(reason))
     except TyloError as reason:
         yield Check("barriers", "exploration", FAILS, str(reason))
-    for architecture in bundle.manifest.architectures:
-        path = f"ptx/{architecture}.ptx"
-        yield Check(path, "PTX", UNDECIDED, f"{NOT_VALIDATED}; see what is not covered")
 
 
 def _architectures(names: tuple[str, ...], minimum: int) -> Check:
@@ -209,16 +205,20 @@ def solver_checks(claims: tuple[Claim, ...]) -> Iterator[Check]:
             yield Check(f"claim {claim.name}", by, outcome, detail)
 
 
-def _ptx(
-    bundle: Bundle, effect: Effect, architecture: str, solve: Solve
+def ptx_checks(
+    bundle: Bundle, stated: Specification, architecture: str, solve: Solve
 ) -> tuple[list[Check], Validation | None]:
-    """The PTX for one architecture has exactly the effect."""
+    """The PTX for one architecture has exactly the effect, or keeps to its roles' protocol."""
     path = f"ptx/{architecture}.ptx"
     if path not in bundle.files:
         return [], None
     try:
         text = bundle.text(path)
-        validation = validate(text, effect, solve=solve, architecture=architecture)
+        if stated.effect is not None:
+            validation = validate(text, stated.effect, solve=solve, architecture=architecture)
+        else:
+            assert stated.roles is not None
+            validation = stated.roles.validate(text, architecture, solve)
     except TyloError as reason:
         return [Check(path, "PTX", FAILS, str(reason))], None
     outcome, counted = HOLDS, []

@@ -1,31 +1,41 @@
-"""A kernel whose PTX no contract covers: what is known of it, and what is not, by name.
+"""A kernel with roles: its schedule, what its PTX is held to, and what no proof covers, by name.
 
-The instructions of kernels with roles (`wgmma`, `mbarrier`, tensor copies) are not in the opcode
-table, so that nothing is proven about their PTX. What can be checked of such a kernel are the index
-claims that it was printed from, its text, made again, and its barriers, read back and explored.
+Threads of such a kernel do different things, and its instructions (`wgmma`, `mbarrier`, tensor
+copies) work beside the threads that issue them, so that no effect says what it does. What is
+checked of it are the index claims that it was printed from; its text, made again, and its barriers,
+read back and explored; and that in its PTX every thread makes exactly the steps of its protocol.
 
 >>> from tylo.proofs.pipelines.schedule import attention_schedule
->>> found = RoleKernel("attention", 384, ("sm_90a",), attention_schedule(1, 2), (), ())
+>>> found = RoleKernel("attention", 384, ("sm_90a",), attention_schedule(1, 2), (), (), validated)
 >>> found.bounds
 ({'one_item': True}, 'one item of work, of any number of tiles')
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+from tylo.layouts.errors import PtxError
 from tylo.proofs.pipelines.schedule import Schedule
+from tylo.proofs.ptx.failures import Solve
+from tylo.proofs.ptx.validate import Validation
 
-NOT_VALIDATED = "PTX not validated"
+Validated: TypeAlias = Callable[[str, str, Solve], Validation]
+"""PTX text, architecture and solvers to the verdicts on every obligation."""
+
+
+def validated(text: str, architecture: str, solve: Solve) -> Validation:
+    """What is said of PTX that nothing is known to hold of."""
+    raise PtxError("no protocol is stated for this kernel")
 
 
 @dataclass(frozen=True, slots=True)
 class RoleKernel:
     """Entry, threads of a block, architectures it is for, schedule, and what its launch assumes.
 
-    `uncovered` names what no proof covers.
+    `uncovered` names what no proof covers, `validate` is what its PTX is held to.
     """
 
     entry: str
@@ -34,6 +44,7 @@ class RoleKernel:
     schedule: Schedule
     assumptions: tuple[str, ...]
     uncovered: tuple[str, ...]
+    validate: Validated
 
     @property
     def bounds(self) -> tuple[Mapping[str, Any], str]:

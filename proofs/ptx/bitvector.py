@@ -67,6 +67,10 @@ class BitVectors:
     def function(self, name: str, operands: list[Expression], width: int) -> Expression:
         return self._node("function", name, tuple(operands), width)
 
+    def by_pieces(self, value: Expression) -> bool:
+        """Whether shifts and masks of a value are kept as pieces of it."""
+        return value.opaque
+
     @staticmethod
     def _fits(name: str, parts: Sequence[Expression], widths: Sequence[int]) -> None:
         if any(part.width != width for part, width in zip(parts, widths, strict=True)):
@@ -169,7 +173,7 @@ class BitVectors:
 
     def shift_left(self, value: Expression, amount: Expression, width: int) -> Expression:
         count = amount.value
-        if value.opaque and count is not None:
+        if self.by_pieces(value) and count is not None:
             count = min(count, width)
             kept = [] if count == width else [self.extract(value, 0, width - count)]
             return self._concatenation([self.constant(0, count)] * (count > 0) + kept)
@@ -181,7 +185,7 @@ class BitVectors:
         self, value: Expression, amount: Expression, width: int, signed: bool
     ) -> Expression:
         count = amount.value
-        if value.opaque and count is not None and not signed:
+        if self.by_pieces(value) and count is not None and not signed:
             count = min(count, width)
             kept = [] if count == width else [self.extract(value, count, width - count)]
             return self._concatenation(kept + [self.constant(0, count)] * (count > 0))
@@ -257,7 +261,7 @@ class BitVectors:
         self, operator: str, left: Expression, right: Expression, width: int
     ) -> Expression | None:
         """A word made of opaque pieces, where each bit comes from one side alone."""
-        if not (left.opaque or right.opaque):
+        if not (self.by_pieces(left) or self.by_pieces(right)):
             return None
         cuts = sorted({*_boundaries(left), *_boundaries(right)})
         merged = []

@@ -27,6 +27,7 @@ tylo.layouts.errors.PtxError: line 1, column 43: address size 32; compile for 64
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 
 from tylo.proofs.ptx.cursor import Cursor
@@ -36,6 +37,7 @@ from tylo.proofs.ptx.predefined import PREDEFINED, VERSIONS
 from tylo.proofs.ptx.program import (
     TYPES,
     Address,
+    Box,
     Entry,
     Instruction,
     Module,
@@ -67,14 +69,19 @@ _INITIALISED = frozenset({".const", ".global"})
 _MOST_PARAMETER_BYTES = 32_764  # PTX ISA 5.1.6.1
 # Pragmas that say nothing about what a kernel does (PTX ISA 11.8).
 _PRAGMAS = frozenset({'"nounroll"'})
+_USED_BYTES = re.compile(r'"used_bytes_mask (0|[1-9][0-9]{0,9})"')
 # Instructions that take a vector of one register as the register: Triton writes them so.
 _MEMORY = frozenset({"ld", "st"})
 _MOST_REGISTERS = 100_000
 _MOST_LIMIT = _MOST_ALIGNMENT = 1 << 20
 
 
-def parse(text: str) -> Module:
-    """The module that a PTX text describes; raises `PtxError` naming line and column."""
+def parse(text: str, *, partial_loads: bool = False) -> Module:
+    """The module that a PTX text describes; raises `PtxError` naming line and column.
+
+    `partial_loads` takes the pragma that bytes of a load are not used: whoever asks for it sees to
+    `Entry.used_bytes`.
+    """
     cursor = Cursor(text)
     cursor.take(".version")
     at = cursor.take("version")
@@ -106,11 +113,11 @@ def parse(text: str) -> Module:
             start = cursor.take(".entry")
             if linking is not None and linking.text == ".extern":
                 raise start.error("an external entry", hint="give its body")
-            entries.append(_entry(cursor))
+            entries.append(_entry(cursor, partial_loads))
     return Module(version, tuple(target), 64, tuple(variables), tuple(entries))
 
 
-def _entry(cursor: Cursor) -> Entry:
+def _entry(cursor: Cursor, partial_loads: bool) -> Entry:
     name = cursor.declared("name")
     parameters = _parameters(cursor)
     limits = _limits(cursor)
@@ -118,6 +125,7 @@ def _entry(cursor: Cursor) -> Entry:
     variables: list[Variable] = []
     body: list[Instruction] = []
     labels: dict[str, int] = {}
+    used_bytes: dict[int, int] = {}
     # Inline assembly opens scopes of its own; what they declare is renamed.
     scopes: list[dict[str, str]] = [{}]
     cursor.take("{")
@@ -133,7 +141,12 @@ def _entry(cursor: Cursor) -> Entry:
             variables.append(_variable(cursor))
         elif token.text == ".pragma":
             cursor.take("directive")
-            cursor.take(*_PRAGMAS)
+            masked = _USED_BYTES.fullmatch(cursor.next.text) if partial_loads else None
+            if masked is not None:
+                used_bytes[len(body)] = int(masked[1])
+                cursor.take("string")
+            else:
+                cursor.take(*_PRAGMAS)
             cursor.take(";")
         elif token.kind == "name" and cursor.tokens[cursor.position + 1].text == ":":
             if token.text in labels:
@@ -151,6 +164,7 @@ def _entry(cursor: Cursor) -> Entry:
         tuple(body),
         MappingProxyType(labels),
         name.line,
+        MappingProxyType(used_bytes),
     )
 
 
@@ -339,7 +353,7 @@ def _element(cursor: Cursor) -> Operand:
     return _operand(cursor)
 
 
-def _address(cursor: Cursor) -> Address:
+def _address(cursor: Cursor) -> Address | Box:
     token = cursor.take("register", "name", "number")
     base: Register | Symbol | Number
     match token.kind:
@@ -349,6 +363,11 @@ def _address(cursor: Cursor) -> Address:
             base = Symbol(token.text)
         case _:
             base = Number(number(token))
+    if isinstance(base, Register) and cursor.accept(","):
+        cursor.take("{")
+        coordinates = tuple(cursor.separated(lambda: _element(cursor), "}"))
+        cursor.take("]")
+        return Box(base, coordinates)
     # Offsets have 32 bits, whatever a number may have (PTX ISA 6.4.1).
     offset = cursor.size(-(1 << 31), (1 << 31) - 1) if cursor.accept("+") else 0
     cursor.take("]")

@@ -8,7 +8,7 @@ about it later can point there. `TYPES` are the fundamental types with their wid
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -61,6 +61,14 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True)
+class Box:
+    """``[base, {c0, c1, ...}]``: where a box of a tensor starts; its map is at `base`."""
+
+    base: Register
+    coordinates: tuple[Operand, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Vector:
     """``{a, b, ...}``."""
 
@@ -82,7 +90,7 @@ class Negated:
     register: Register
 
 
-Operand: TypeAlias = Register | Number | Symbol | Sink | Address | Vector | Pair | Negated
+Operand: TypeAlias = Register | Number | Symbol | Sink | Address | Box | Vector | Pair | Negated
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +140,8 @@ class Entry:
     """A kernel: parameters, registers by name, variables, and its body.
 
     `labels` gives the index in `body` of the instruction that follows each label. `limits` keeps
-    the performance directives, such as ``{"maxntid": (128, 1, 1)}``.
+    the performance directives, such as ``{"maxntid": (128, 1, 1)}``. `used_bytes` says of a load,
+    by its index in `body`, which of its bytes are used, a bit for each: others may hold anything.
     """
 
     name: str
@@ -143,6 +152,7 @@ class Entry:
     body: tuple[Instruction, ...]
     labels: Mapping[str, int]
     line: int
+    used_bytes: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +184,10 @@ def registers_of(operand: Operand) -> Iterator[Register]:
             yield register
         case Address(base, _):
             yield from registers_of(base)
+        case Box(base, elements):
+            yield base
+            for element in elements:
+                yield from registers_of(element)
         case Vector(elements):
             for element in elements:
                 yield from registers_of(element)

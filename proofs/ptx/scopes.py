@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from tylo.proofs.ptx.program import (
     Address,
+    Box,
     Instruction,
     Negated,
     Number,
@@ -49,6 +50,9 @@ def renamed(instruction: Instruction, scopes: Sequence[Mapping[str, str]]) -> In
                 return base(operand)
             case Address(inner, offset):
                 return Address(base(inner), offset)
+            case Box(inner, elements):
+                starts = tuple(rename(element) for element in elements)
+                return Box(Register(unique(inner.name)), starts)
             case Vector(elements):
                 return Vector(tuple(rename(element) for element in elements))
             case Pair(first, second):

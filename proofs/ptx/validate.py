@@ -25,10 +25,21 @@ _UNSEARCHED = Failure(-1, -1, "some thread, not looked for after so many failure
 
 
 @dataclass(frozen=True, slots=True)
+class Stated:
+    """What an obligation is about, without the means to look for the least thread that violates it:
+    a label, and the line and text of an instruction, or line 0.
+    """
+
+    label: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """An obligation and what became of it: "holds", "fails", "unknown" or "missing"."""
 
-    obligation: Obligation
+    obligation: Obligation | Stated
     verdict: str
     failure: Failure | None = None
 
@@ -41,9 +52,12 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """The verdicts on every obligation, and what they take for granted."""
+    """The verdicts on every obligation, and what they take for granted.
 
-    effect: Effect
+    `effect` is None for a kernel with roles, of which a specification says what is assumed.
+    """
+
+    effect: Effect | None
     verdicts: tuple[Verdict, ...]
 
     @property
@@ -64,12 +78,12 @@ class Validation:
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the launch must guarantee."""
-        return assumptions(self.effect)
+        return assumptions(self.effect) if self.effect else ()
 
     @property
     def uncovered(self) -> tuple[str, ...]:
         """The values that are computed, and not proven, by name."""
-        return uncovered(self.effect)
+        return uncovered(self.effect) if self.effect else ()
 
 
 def validate(

@@ -10,7 +10,6 @@ from tylo.proofs.bundle import FAILS, HOLDS, Bundle, Check, Checked
 from tylo.proofs.bundle.check import stated_assumptions
 from tylo.proofs.certificate import Certificate
 from tylo.proofs.effects import COMPUTED
-from tylo.proofs.pipelines.kernel import NOT_VALIDATED
 from tylo.proofs.report.claims import claims, matrix, theorem
 from tylo.proofs.report.document import Document, Line, Section, Status, counted
 from tylo.proofs.report.evidence import CHECKER, CHECKERS, Evidence, bundle_evidence
@@ -118,9 +117,7 @@ def _summary(evidence: Evidence) -> Line:
     counts = (
         f"{len(evidence.proven)} of {counted(len(evidence.claims), 'claim')} accepted by {judges}"
     )
-    if evidence.specification and evidence.specification.roles:
-        counts += f"; {NOT_VALIDATED}"
-    elif evidence.architectures:
+    if evidence.architectures:
         verdicts = [v for _, each in evidence.validations for v in each.verdicts]
         held = sum(verdict.verdict == HOLDS for verdict in verdicts)
         counts += (

@@ -49,9 +49,11 @@ def ptx(evidence: Evidence) -> Section:
         ]
     if stated and stated.roles:
         intro = (
-            "No contract is stated for this kernel, and nothing is proven about its PTX or its "
-            "machine code. The claims are about the index maps that it was printed from; its text "
-            "is printed again, and its barriers are read from the text and explored. Not covered:"
+            "Asked of each PTX file: that every thread, in every block and for all sizes, makes "
+            "exactly the steps of its role's protocol, in order, however often the loops go round: "
+            "its waits and arrivals at barriers with addresses and parities, copies with "
+            "coordinates, products with descriptors, its stores, and nothing else. The protocol is "
+            "made from the specification's parameters. Not covered by any obligation:"
         )
         named = tuple((each,) for each in stated.roles.uncovered)
         blocks += [Paragraph((intro,)), Bullets(named)]

@@ -11,8 +11,17 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from tylo.layouts.errors import GenerationError
-from tylo.proofs.pipelines.kernel import NOT_VALIDATED, RoleKernel
-from tylo.proofs.pipelines.schedule import attention_schedule
+from tylo.layouts.shared import TmaBox
+from tylo.proofs.pipelines.kernel import RoleKernel
+from tylo.proofs.ptx.failures import Solve
+from tylo.proofs.ptx.validate import Validation
+from tylo.proofs.specifications.attention_arguments import (
+    MOST_ITEMS,
+    MOST_LENGTH,
+    MOST_SHARES,
+    SHARE_PLACES,
+)
+from tylo.proofs.specifications.attention_plan import SHARED_BYTES, Plan
 
 # The worked kernel's, where nothing else is said.
 _PARAMETERS: Mapping[str, int | str] = MappingProxyType(
@@ -29,19 +38,48 @@ _PARAMETERS: Mapping[str, int | str] = MappingProxyType(
 )
 
 UNCOVERED = (
-    f"{NOT_VALIDATED}: wgmma, mbarrier and tensor copies are not in the opcode table, so that no "
-    "obligation is stated about the PTX or the machine code",
-    "the loop that decodes a block's work, which is typed by hand and tested",
-    "the last, shorter run of heads, and an odd number of blocks of rows, which are tested",
-    "the order of memory behind barriers, and the named barriers around the output tile",
-    "that tensor copies clip boxes at the tensor's end and fill with zeros",
-    "values of ex2.approx and lg2.approx, and the order of sums inside wgmma",
+    'the order of memory behind barriers and fences (PTX ISA, "Memory Consistency Model"): that '
+    "threads take the steps of their protocol is proven of the PTX, and that the barriers of the "
+    "protocol keep tiles apart is explored, as if each step were one instant",
+    "what copies, products and matrix moves do: that tensor copies clip boxes at the tensor's end, "
+    "fill with zeros and swizzle as TmaBox says, that wgmma reads what MatrixDescriptor says and "
+    "registers as the instruction tables say",
+    "values: which scores, weights and sums the registers hold, what ex2.approx and lg2.approx "
+    "give, and the order of sums inside wgmma",
+    "that the named barriers around the output tile keep its items apart",
+    "which items a block takes: rounds and the table of shares are the launch's, checked when it "
+    "is made; that an item is worked on rightly, and that items are all rows of all heads once, is "
+    "proven",
+    "termination: that each wait ends is what the exploration says of the schedule",
+    "the machine code, which is assembled from the PTX",
 )
-ASSUMPTIONS = (
-    NOT_VALIDATED,
-    "the launch is that of tylo.codegen.attention.launch: tensor maps, arguments, grid, registers",
-    "compute capability 9.0",
-)
+
+
+def _assumptions(plan: Plan) -> tuple[str, ...]:
+    """What the launch sees to; `tylo.codegen.attention.launch` does."""
+    rows = plan.rows
+    return (
+        f"launch: {plan.threads} threads along x, 1 <= blocks <= {MOST_ITEMS} along x, no clusters",
+        f"dynamic shared memory: {plan.shared_bytes} bytes, inside {SHARED_BYTES}",
+        "tensor maps: of q, k, v and out, four dimensions (depth, length, heads, batch), boxes of "
+        f"{', '.join(str(box) for box in _boxes(plan))}",
+        f"1 <= queries, 0 <= keys, queries + keys <= {MOST_LENGTH}, -queries <= diagonal <= keys",
+        f"row_tiles = queries / {rows} rounded up; places = row_tiles, or half of it rounded up "
+        f"where paired is 1, else paired is 0; 1 <= places * all_heads <= {MOST_ITEMS}",
+        f"0 <= whole_turns <= {MOST_ITEMS // 2}, 0 <= shares <= {MOST_SHARES}, blocks * shares <= "
+        f"{SHARE_PLACES}; rounds of whole turns and then the halves that `last` lists are each "
+        "block's work: together every item once, late and early where paired is 1, and each list "
+        "ends with none (where shares is 0, whole turns reach all items)",
+        "all_heads = heads * batch, key heads = heads / sharing, 1 <= run <= all_heads, zero = 0",
+        "lse: null, or 4 * all_heads * queries bytes, writable, starts at a multiple of 4, and "
+        "overlaps no tensor",
+        "compute capability 9.0",
+    )
+
+
+def _boxes(plan: Plan) -> list[TmaBox]:
+    found = [box for which in ("q", "k", "v", "out") for _, _, box in plan.tile(which).boxes()]
+    return list(dict.fromkeys(found))
 
 
 def normal(parameters: Mapping[str, int | str]) -> dict[str, int | str]:
@@ -62,12 +100,33 @@ def normal(parameters: Mapping[str, int | str]) -> dict[str, int | str]:
 
 def role_kernel(parameters: Mapping[str, int | str]) -> RoleKernel:
     """What the proofs know of the kernel with these parameters, all of which are there."""
-    groups, stages = int(parameters["groups"]), int(parameters["stages"])
+    plan = plan_of(parameters)
+
+    def validate(text: str, architecture: str, solve: Solve) -> Validation:
+        from tylo.proofs.ptx.asynchronous.validate import validate_attention
+
+        return validate_attention(text, plan, architecture, solve)
+
     return RoleKernel(
         entry="attention",
-        threads=128 * (groups + 1),
+        threads=plan.threads,
         architectures=("sm_90a",),
-        schedule=attention_schedule(groups, stages, bool(parameters["turns"])),
-        assumptions=ASSUMPTIONS,
+        schedule=plan.schedule,
+        assumptions=_assumptions(plan),
         uncovered=UNCOVERED,
+        validate=validate,
+    )
+
+
+def plan_of(parameters: Mapping[str, int | str]) -> Plan:
+    """The plan of the kernel with these parameters, all of which are there."""
+    return Plan(
+        depth=int(parameters["depth"]),
+        dtype=str(parameters["dtype"]),
+        groups=int(parameters["groups"]),
+        keys=int(parameters["keys"]),
+        stages=int(parameters["stages"]),
+        residents=int(parameters["residents"]),
+        turns=bool(parameters["turns"]),
+        reference=str(parameters["reference"]),
     )

@@ -14,9 +14,9 @@ Each operand has the width of ``.type`` unless a mark follows it: ``d:wide`` is 
 ``a:half`` and ``a:quarter`` are narrower, ``d:pred`` is a predicate, ``b:u32`` has that type,
 ``d:dtype`` that of another chosen segment, ``d*`` is a vector as long as ``.vec`` says and ``d*2``
 one of two. A register may be wider than a ``d~`` or ``a~`` operand: loads, stores and conversions
-extend and truncate (PTX ISA 9.4.1). ``[a]`` is an address, ``d|p`` a result and the predicate
-beside it, ``lut:immediate`` an integer constant, one of its `choices` where it has any, and
-``t:label`` a label.
+extend and truncate (PTX ISA 9.4.1). ``[a]`` is an address, ``[a]*4`` a tensor's map with four
+coordinates, ``d|p`` a result and the predicate beside it, ``lut:immediate`` an integer constant,
+one of its `choices` where it has any, and ``t:label`` a label.
 
 `semantics(domain, form, *sources)` returns the destination's value or, for `multiple` results, one
 for each. Instructions that touch more than registers have an `action` in place of semantics, which
@@ -31,13 +31,22 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
-from tylo.proofs.ptx.program import TYPES, Address, Instruction, Number, Operand, Pair, Vector
+from tylo.proofs.ptx.program import (
+    TYPES,
+    Address,
+    Box,
+    Instruction,
+    Number,
+    Operand,
+    Pair,
+    Vector,
+)
 
 # What a semantics function takes besides the domain depends on its operands: any callable.
 Semantics: TypeAlias = Callable[..., Any]
 
 _OPERAND = re.compile(
-    r"(?P<address>\[)?(?P<name>\w+)\]?(?P<loose>~)?(?P<vector>\*\d?)?"
+    r"(?P<address>\[)?(?P<name>\w+)\]?(?P<loose>~)?(?P<vector>\*\d*)?"
     r"(?P<pair>\|p)?(?::(?P<mark>\w+))?$"
 )
 # Instructions that are known and not read yet: they work beside the threads that issue them, or
@@ -257,7 +266,9 @@ def _operands_fit(form: Form, instruction: Instruction) -> bool:
 def _fits(form: Form, kind: OperandKind, operand: Operand) -> bool:
     match operand:
         case Address():
-            return kind.address
+            return kind.address and not kind.vector
+        case Box(_, coordinates):
+            return kind.address and len(coordinates) == form.operand_count(kind)
         case Pair():
             return kind.pair
         case Vector(elements):

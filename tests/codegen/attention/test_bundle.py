@@ -1,7 +1,8 @@
-"""Bundles of attention kernels: what is checked of them, and that their PTX is said not to be."""
+"""Bundles of attention kernels: what is checked of them, their PTX above all, and what is not."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,8 @@ from tylo.codegen.oracle import rounded, widened
 from tylo.codegen.rebuild import remade_checks
 from tylo.codegen.run import run_on_machine
 from tylo.layouts.errors import GenerationError
-from tylo.proofs.bundle import FAILS, HOLDS, KERNEL, REPORT, UNDECIDED, read_bundle
-from tylo.proofs.bundle.check import not_covered, role_checks
+from tylo.proofs.bundle import FAILS, HOLDS, KERNEL, REPORT, read_bundle
+from tylo.proofs.bundle.check import barrier_checks, not_covered, ptx_checks
 from tylo.proofs.specifications import specification
 
 SMALL = {"depth": 64, "groups": 2, "stages": 1}
@@ -30,22 +31,37 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Generated]:
     return folder, generate("attention", SMALL, folder)
 
 
-def test_everything_holds_but_the_ptx(made: tuple[Path, Generated]) -> None:
+def test_everything_holds(made: tuple[Path, Generated]) -> None:
     _, generated = made
     checked = generated.checked
-    assert checked.verdict == UNDECIDED
-    open_checks = [check for check in checked.checks if check.verdict == UNDECIDED]
-    assert [(c.subject, c.checker) for c in open_checks] == [("ptx/sm_90a.ptx", "PTX")]
-    assert open_checks[0].detail.startswith("PTX not validated")
+    assert checked.verdict == HOLDS
+    ((architecture, validation),) = checked.validations
+    assert (architecture, validation.holds) == ("sm_90a", True)
+    (ptx,) = [check for check in checked.checks if check.subject == "ptx/sm_90a.ptx"]
+    assert (ptx.checker, ptx.verdict) == ("PTX", HOLDS)
+    assert ptx.detail == f"{len(validation.verdicts)} obligations"
     explored = next(check for check in checked.checks if check.checker == "exploration")
     assert (explored.verdict, explored.subject) == (HOLDS, "barriers")
     assert "any number of tiles" in explored.detail
     assert generated.bundle.manifest.architectures == ("sm_90a",)
-    assert "PTX not validated" in generated.bundle.manifest.assumptions
-    assert not_covered(checked)[0].startswith("PTX not validated")
+    assert any("queries + keys" in each for each in generated.bundle.manifest.assumptions)
+    assert not_covered(checked)[0].startswith("the order of memory behind barriers")
     report = generated.bundle.text(REPORT)
-    assert report.count("PTX not validated") >= 3
-    assert "ex2.approx" in report
+    for part in ("Memory Consistency Model", "ex2.approx", "log-sum-exp of row 8: address"):
+        assert part in report
+
+
+def test_a_fault_in_a_bundle_s_ptx(made: tuple[Path, Generated]) -> None:
+    bundle, path = made[1].bundle, "ptx/sm_90a.ptx"
+    text = bundle.text(path).replace("wgmma.wait_group.sync.aligned 1;", "", 1)
+    changed = replace(bundle, files={**bundle.files, path: text.encode()})
+    found, validation = ptx_checks(changed, specification("attention", SMALL), "sm_90a", never)
+    assert [(check.verdict, validation) for check in found] == [(FAILS, None)]
+    assert "belongs to a product that is not awaited" in found[0].detail
+
+
+def never(scripts: Sequence[str]) -> Sequence[str]:
+    raise AssertionError("no solver is needed to refuse this")
 
 
 def test_it_is_read_checked_and_made_again(made: tuple[Path, Generated]) -> None:
@@ -76,7 +92,7 @@ def test_faults_in_a_bundle_s_barriers(
     changed = replace(bundle, files={**bundle.files, KERNEL: (head + new + tail).encode()})
     kernel = specification("attention", SMALL).roles
     assert kernel is not None
-    found = [check for check in role_checks(changed, kernel) if check.verdict == FAILS]
+    found = [check for check in barrier_checks(changed, kernel) if check.verdict == FAILS]
     assert any(complaint in check.detail for check in found)
 
 

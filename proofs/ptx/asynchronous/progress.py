@@ -1,0 +1,185 @@
+"""Whether a thread keeps to its protocol: which node it has come to, and what each step must be.
+
+Between two instructions that are steps a thread passes nodes silently: questions that its way
+answers, new values, and steps whose guard does not hold for it. `reached` lists what it may have
+come to; nothing is passed that its way does not prove.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tylo.proofs.ptx.asynchronous.protocol import Ask, End, Let, May, Operands, Protocol, Step
+from tylo.proofs.ptx.asynchronous.reasoning import Reasoning
+from tylo.proofs.ptx.asynchronous.state import State
+from tylo.proofs.ptx.asynchronous.terms import Level
+from tylo.proofs.ptx.bitvector import Expression
+from tylo.proofs.ptx.program import Instruction
+
+_MOST_PASSED = 400
+_MOST_QUESTIONS = 1  # open at once
+_Reached = tuple[str, dict[str, Expression]]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Something that must hold where an instruction is performed."""
+
+    label: str
+    instruction: Instruction
+    here: int
+    condition: Expression
+
+
+class Progress:
+    """One protocol, and the statements that its steps gave rise to."""
+
+    def __init__(self, protocol: Protocol, reasoning: Reasoning) -> None:
+        self.protocol, self.reasoning = protocol, reasoning
+        self.terms = reasoning.terms
+        self.statements: list[Statement] = []
+        self.together: list[Level] = []  # who had to come together, instruction by instruction
+
+    def state(self, instruction: Instruction, here: int, label: str, condition: Expression) -> None:
+        """Record what must hold."""
+        self.statements.append(Statement(label, instruction, here, condition))
+
+    def reached(self, state: State) -> list[_Reached]:
+        """The nodes that a thread may have come to, in the order of passing them."""
+        return list(self._passed(state.here, state.place, state.values))
+
+    def _passed(
+        self, here: int, place: str, values: dict[str, Expression], depth: int = 0
+    ) -> Iterator[_Reached]:
+        decided = self.reasoning.decided
+        for _ in range(_MOST_PASSED):
+            yield place, values
+            match self.protocol.nodes[place]:
+                case Step(guard=guard, then=then):
+                    if guard is None or decided(here, guard(values)) is not False:
+                        return
+                    place = then
+                case Ask(condition, yes, no):
+                    answer = decided(here, condition(values))
+                    if answer is None:
+                        common = self._either_way(here, condition(values), (yes, no), values, depth)
+                        if common is None:
+                            return
+                        place, values = common
+                    else:
+                        place = yes if answer else no
+                case Let(changes, then):
+                    values, place = {**values, **changes(values)}, then
+                case May(first, otherwise):
+                    yield from self._passed(here, first, values, depth)
+                    place = otherwise
+                case End():
+                    return
+
+    def _either_way(
+        self,
+        here: int,
+        condition: Expression,
+        ways: tuple[str, str],
+        values: dict[str, Expression],
+        depth: int,
+    ) -> _Reached | None:
+        """The first node that both answers to a question come to, with the same values."""
+        if depth == _MOST_QUESTIONS:
+            return None
+        decisions = self.reasoning.decisions
+        answer = decisions.of(condition)
+        yes = decisions.both(here, answer)
+        no = decisions.both(here, decisions.negation(answer))
+        others = self._passed(no, ways[1], values, depth + 1)
+        there: dict[str, dict[str, Expression]] = {}
+        for place, reached in self._passed(yes, ways[0], values, depth + 1):
+            while place not in there and (further := next(others, None)) is not None:
+                there.setdefault(*further)
+            other = there.get(place)
+            if other is not None and _same(reached, other):
+                return place, reached
+        return None
+
+    def settled(self, state: State) -> _Reached:
+        """The last node that a thread has certainly come to."""
+        found = (state.place, state.values)
+        for found in self.reached(state):
+            if isinstance(self.protocol.nodes[found[0]], May):
+                break
+        return found
+
+    def meet(
+        self, instruction: Instruction, first: State, second: State
+    ) -> tuple[_Reached, dict[str, Expression]]:
+        """The last node that both ways have come to, with the values of each."""
+        if first.place == second.place and _same(first.values, second.values):
+            return (first.place, first.values), second.values
+        there: dict[str, dict[str, Expression]] = {}
+        for place, values in self.reached(second):
+            there.setdefault(place, values)
+        for place, values in reversed(self.reached(first)):
+            if place in there:
+                return (place, values), there[place]
+        raise instruction.error(
+            "ways meet that have come to different steps: "
+            f"{self.words(first)}; {self.words(second)}"
+        )
+
+    def arrive(self, state: State, place: str) -> dict[str, Expression] | None:
+        """The variables' values at a node, if a thread may have come to it."""
+        return next((values for name, values in self.reached(state) if name == place), None)
+
+    def words(self, state: State) -> str:
+        """The step that comes next, for people."""
+        place, _ = self.reached(state)[-1]
+        node = self.protocol.nodes[place]
+        return node.label if isinstance(node, Step) else place
+
+    def perform(
+        self, state: State, instruction: Instruction, kind: str, operands: Operands
+    ) -> None:
+        """An instruction that is a step: it is the next one, and its operands are right."""
+        for place, values in self.reached(state):
+            node = self.protocol.nodes[place]
+            if not isinstance(node, Step) or node.kind != kind:
+                continue
+            wanted = node.operands(values)
+            if node.guard is not None and not self.reasoning.follows(
+                state.here, node.guard(values)
+            ):
+                continue
+            self.together.append(node.together)
+            if self.reasoning.decisions.level(state.here) > node.together:
+                raise instruction.error(
+                    f"{node.label}: not every thread of a {node.together.name.lower()} comes here"
+                )
+            assert wanted.keys() == operands.keys(), (node.label, wanted.keys(), operands.keys())
+            for name, right in wanted.items():
+                self._compare(state, instruction, f"{node.label}: {name}", operands[name], right)
+            if not wanted:
+                self.state(instruction, state.here, node.label, self.terms.constant(1, 1))
+            state.place, state.values = node.then, dict(values)
+            return
+        raise instruction.error(
+            f"{kind} is not what comes next", hint=f"next is {self.words(state)}"
+        )
+
+    def _compare(
+        self,
+        state: State,
+        instruction: Instruction,
+        label: str,
+        found: Expression | int | str,
+        wanted: Expression | int | str,
+    ) -> None:
+        if isinstance(found, Expression) and isinstance(wanted, Expression):
+            same = self.terms.equal(found, wanted, wanted.width)
+        else:
+            same = self.terms.constant(int(found == wanted), 1)
+        self.state(instruction, state.here, label, same)
+
+
+def _same(first: dict[str, Expression], second: dict[str, Expression]) -> bool:
+    return all(second[name] is value for name, value in first.items())

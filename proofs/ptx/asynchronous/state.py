@@ -1,0 +1,106 @@
+"""Where a thread is and what it holds, and the meeting of two ways.
+
+Registers hold terms. `here` is the condition under which a thread is on this way, `place` the node
+of the protocol that it has come to with `values` of the protocol's variables. Products that were
+started and not awaited keep their registers: `open` are those of the batch at hand, `batches` those
+of committed ones. `written` are the registers written since products were last told to begin.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from tylo.proofs.ptx.asynchronous.decisions import NEVER, Decisions
+from tylo.proofs.ptx.asynchronous.terms import Level, Terms
+from tylo.proofs.ptx.bitvector import Expression
+from tylo.proofs.ptx.program import Instruction
+
+_FLOATS = ("f16", "f32", "f64", "bf16", "f16x2", "bf16x2")
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A barrier was tried: `passed` says whether its phase is complete."""
+
+    instruction: Instruction
+    address: Expression
+    parity: Expression
+    passed: Expression
+
+
+@dataclass(slots=True)
+class State:
+    """See the module."""
+
+    registers: dict[str, Expression]
+    here: int
+    place: str
+    values: dict[str, Expression]
+    waiting: Waiting | None = None
+    open: frozenset[str] = frozenset()
+    batches: tuple[frozenset[str], ...] = ()
+    written: set[str] = field(default_factory=set)
+
+    @property
+    def busy(self) -> frozenset[str]:
+        """Registers of products that are under way."""
+        return self.open.union(*self.batches)
+
+    def fork(self, here: int) -> State:
+        """A copy that goes its own way."""
+        return replace(
+            self,
+            here=here,
+            registers=dict(self.registers),
+            values=dict(self.values),
+            written=set(self.written),
+        )
+
+
+class Meeting:
+    """Registers of two ways that meet."""
+
+    def __init__(self, terms: Terms, decisions: Decisions, types: dict[str, str]) -> None:
+        self.terms, self.decisions = terms, decisions
+        self.types = types
+
+    def registers(self, first: State, second: State) -> dict[str, Expression]:
+        """What each register holds after the ways have met; those of one way alone are lost."""
+        selector = self.selector(first, second)
+        return {
+            name: left
+            if left is (right := second.registers[name])
+            else self._either(self.types[name], selector, left, right)
+            for name, left in first.registers.items()
+            if name in second.registers
+        }
+
+    def selector(self, first: State, second: State) -> Expression:
+        """A condition that holds on the first way and not on the second, or one that may."""
+        decisions, here = self.decisions, first.here
+        if decisions.both(here, second.here) != NEVER:
+            # Conditions that were forgotten on the way may have been what told them apart.
+            return self.terms.fresh(1, Level.LANE)
+        # What does not tell the ways apart is left out, first of all what threads do not share.
+        for atom in sorted(decisions.atoms(here), key=self.terms.level, reverse=True):
+            wider = decisions.without(here, atom)
+            if decisions.both(wider, second.here) == NEVER:
+                here = wider
+        return decisions.term(here)
+
+    def _either(
+        self, kind: str, selector: Expression, left: Expression, right: Expression
+    ) -> Expression:
+        terms = self.terms
+        if kind not in _FLOATS and not (unknown(left) or unknown(right)):
+            return terms.select(selector, left, right, left.width)
+        level = max(map(terms.level, (selector, left, right)))
+        return terms.fresh(left.width, level)
+
+
+def unknown(term: Expression) -> bool:
+    """Whether a term is a value of which nothing is known."""
+    return term.operator == "variable" and str(term.attribute).startswith("any.")
+
+
+__all__ = ["Level", "Meeting", "State", "Waiting", "unknown"]

@@ -1,0 +1,184 @@
+"""Attention's PTX is held to its protocol, and faults that are put into it are refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from tylo.codegen.attention.choose import _TABLE
+from tylo.codegen.attention.member import Member
+from tylo.codegen.cache import compile_cached
+from tylo.layouts.errors import PtxError
+from tylo.proofs.ptx import inprocess
+from tylo.proofs.ptx.asynchronous.validate import validate_attention
+from tylo.proofs.ptx.validate import Validation
+from tylo.proofs.ptx.workers import Workers
+
+SMALL = Member(64, "bf16", 1, 64, 2)
+SHIPPED = sorted({(depth, *row[1]) for (depth, _), rows in _TABLE.items() for row in rows})
+
+
+def ptx(member: Member) -> str:
+    return compile_cached(member.source(), "sm_90a", kernels=[member.entry]).ptx
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return ptx(SMALL)
+
+
+def validated(text: str, member: Member = SMALL) -> Validation:
+    return validate_attention(text, member.plan, "sm_90a", inprocess.solve)
+
+
+def lines(text: str, start: str) -> list[str]:
+    return [line for line in text.splitlines() if line.strip().startswith(start)]
+
+
+def beside(line: str, operand: int, change: str, kind: str = "b32") -> str:
+    """The instruction with one register replaced by a changed copy of it."""
+    found = list(re.finditer(r"%\w+", line))[operand]
+    operation = change.replace("#", found[0])
+    moved = f"{line[: found.start()]}wrong{line[found.end() :]}"
+    return f"{{\n.reg .{kind} wrong;\n{operation}\n{moved.strip()}\n}}"
+
+
+# Which of the lines that begin so, which register of it, how it is changed, what is then wrong.
+_LOADS, _STORES = "cp.async.bulk.tensor.4d.shared", "cp.async.bulk.tensor.4d.global"
+OPERANDS = [
+    ("mbarrier.init", 1, 1, "add.s32 wrong, #, 1;", "barrier q_empty[0]: arrivals"),
+    ("mbarrier.init", 2, 0, "add.s32 wrong, #, 8;", "barrier k_full[0]: address"),
+    ("mbarrier.arrive.expect_tx", 0, 1, "add.s32 wrong, #, 16;", "expect k_full[k]: bytes"),
+    ("mbarrier.try_wait", 1, 1, "xor.b32 wrong, #, 1;", "wait q_empty[q] for the tile before"),
+    ("mbarrier.try_wait", 2, 0, "add.s32 wrong, #, 8;", "wait k_empty[k] for the tile before"),
+    (_LOADS, 0, 4, "add.s32 wrong, #, 1;", "copy k, columns from 0: coordinate 2"),
+    (_LOADS, 1, 0, "add.s32 wrong, #, 1024;", "copy q of group 0, columns from 0: target"),
+    (_LOADS, 3, 3, "add.s32 wrong, #, 64;", "copy v, columns from 0: coordinate 1"),
+    ("mbarrier.arrive.shared", 0, 0, "add.s32 wrong, #, 8;", "arrive k_empty[k]: address"),
+    ("stmatrix", 1, 0, "xor.b32 wrong, #, 16;", "place output, columns from 16: address"),
+    ("bar.sync %", 0, 0, "add.s32 wrong, #, 1;", "output may be placed: number"),
+    (_STORES, 0, 2, "add.s32 wrong, #, 1;", "store output, columns from 0: coordinate 1"),
+]
+
+
+def test_the_ptx_holds(text: str) -> None:
+    found = validated(text)
+    assert [str(verdict) for verdict in found.verdicts if verdict.verdict != "holds"] == []
+    labels = {verdict.obligation.label for verdict in found.verdicts}
+    for part in ("copy v, columns from 0: coordinate 3", "multiply values, K from 48: b"):
+        assert any(part in label for label in labels)
+
+
+def test_operands_that_are_wrong(text: str) -> None:
+    """Each is told by name, and nothing else is said to be wrong."""
+    wanted = []
+    for start, number, operand, change, label in OPERANDS:
+        rows = lines(text, start)
+        line = rows[number]
+        before, _, after = text.partition(f"{line}\n")
+        for _ in range(rows[:number].count(line)):
+            step, _, after = after.partition(f"{line}\n")
+            before += f"{line}\n{step}"
+        text = f"{before}{beside(line, operand, change)}\n{after}"
+        wanted.append(label)
+    # Descriptors of 64 bits, and an element of the log-sum-exp.
+    product = next(line for line in text.splitlines() if line.startswith("wgmma.mma_async"))
+    last = list(re.finditer(r"%rd\d+", product))[1]
+    wrong = f"add.s64 wrong, {last[0]}, 4294967296;"
+    changed = f"{product[: last.start()]}wrong{product[last.end() :]}"
+    text = text.replace(product, f"{{\n.reg .b64 wrong;\n{wrong}\n{changed}\n}}", 1)
+    text = re.sub(r"st\.global\.f32 \t\[(%rd\d+)\+32\]", r"st.global.f32 \t[\1+36]", text, count=1)
+    wanted += ["multiply scores, K from 0: b", "log-sum-exp of row 8: address"]
+    found = [verdict for verdict in validated(text).verdicts if verdict.verdict != "holds"]
+    assert {verdict.verdict for verdict in found} == {"fails"}
+    labels = [verdict.obligation.label for verdict in found]
+    assert [label for label in wanted if not any(label in each for each in labels)] == []
+    assert [each for each in labels if not any(label in each for label in wanted)] == []
+
+
+def replaced(pattern: str, new: str, which: int = 0) -> Callable[[str], str]:
+    def change(text: str) -> str:
+        found = list(re.finditer(pattern, text))[which]
+        return text[: found.start()] + found.expand(new) + text[found.end() :]
+
+    return change
+
+
+STRUCTURE = {
+    "an arrival left out": (
+        replaced(r"\tmbarrier\.arrive\.shared::cta\.b64 [^\n]*\n", ""),
+        r"next is consumer: arrive k_empty\[k\]",
+    ),
+    "an arrival twice": (
+        replaced(r"\tmbarrier\.arrive\.shared::cta\.b64 [^\n]*\n", r"\g<0>\g<0>"),
+        "arrival is not what comes next",
+    ),
+    "a product that is not awaited": (
+        replaced(r"\twgmma\.wait_group\.sync\.aligned 1;\n", ""),
+        "belongs to a product that is not awaited",
+    ),
+    "a fence left out": (
+        replaced(r"\tfence\.proxy\.async\.shared::cta;\n", ""),
+        "next is consumer: publish output",
+    ),
+    "a wait that does not wait": (
+        replaced(r"(try_wait[^}]*}\s+// end inline asm\s+[^\n]*\n)\t@%p\d+ bra [^\n]*\n", r"\1", 1),
+        "whether the barrier was passed is not asked",
+    ),
+    "a store twice": (
+        replaced(r"\tst\.global\.f32 [^\n]*\n", r"\g<0>\g<0>"),
+        "store is not what comes next",
+    ),
+    "a store to shared memory": (
+        replaced(r"\tst\.global\.f32 [^\n]*\n", r"\tst.shared.f32 [memory], 0f00000000;\n\g<0>"),
+        "a store that is not covered",
+    ),
+    "a store without its guard": (
+        replaced(r"\t@%p\d+ bra [^\n]*\n(?=(\n|\t[^@\n]*\n)*?\t// begin inline asm\n\tlg2)", ""),
+        "store is not what comes next; next is consumer: log-sum-exp of row 0",
+    ),
+    "every lane copies": (
+        replaced(r"selp\.u32 (%r\d+), 1, 0, chosen;", r"selp.u32 \1, 1, 1, chosen;"),
+        "wait is not what comes next",
+    ),
+    "another block's work": (
+        replaced(r"(mad\.lo\.s32 \t%r\d+, %r\d+), (%r\d+), (%r\d+);", r"\1, \3, \2;"),
+        "is not what comes next|comes back elsewhere",
+    ),
+    "products that add to nothing": (
+        replaced(r"setp\.ne\.b32 accumulates, (%r\d+), 0;", r"setp.eq.b32 accumulates, \1, 0;"),
+        "read before it is written",
+    ),
+    "an instruction of no table": (
+        replaced(r"\tfence\.proxy\.async\.shared::cta;", "\tfence.proxy.alias;"),
+        "the opcode table does not cover this",
+    ),
+    "fewer threads": (replaced(r"\.maxntid 256", ".maxntid 128"), "the launch has 256"),
+    "another target": (replaced(r"\.target sm_90a", ".target sm_90"), "sm_90a"),
+}
+
+
+@pytest.mark.parametrize("fault", STRUCTURE)
+def test_steps_that_are_wrong(text: str, fault: str) -> None:
+    change, message = STRUCTURE[fault]
+    changed = change(text)
+    assert changed != text
+    with pytest.raises(PtxError, match=message):
+        validated(changed)
+
+
+def test_another_plan_s_ptx(text: str) -> None:
+    with pytest.raises(PtxError, match=r"barrier init is not what comes next"):
+        validated(text, Member(64, "bf16", 1, 64, 1))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("sizes", SHIPPED, ids=str)
+def test_every_shipped_kernel(sizes: tuple[int, int, int, int, int]) -> None:
+    depth, groups, keys, stages, residents = sizes
+    member = Member(depth, "bf16", groups, keys, stages, residents=residents, reference="first")
+    with Workers() as solve:
+        found = validate_attention(ptx(member), member.plan, "sm_90a", solve)
+    assert [str(verdict) for verdict in found.verdicts if verdict.verdict != "holds"] == []
