@@ -74,7 +74,7 @@ def share_of(scene: Any, number: Any) -> Any:
 
 def half_of(scene: Any, number: Any) -> Any:
     """What the table of shares holds for a round, in 16 bits."""
-    return scene.terms.named(f"half.{number.serial}", 16, Level.BLOCK)
+    return scene.terms.named(f"share.{number.serial}", 16, Level.BLOCK)
 
 
 def item_of(scene: Any, number: Any, named: Any) -> tuple[Any, Any, Any]:

@@ -52,6 +52,7 @@ class Terms(BitVectors):
         super().__init__()
         self._level: dict[int, Level] = {}
         self._of_variable: dict[str, Level] = {}
+        self._width_of: dict[str, int] = {}
         self._normal: dict[int, Expression] = {}
         self._print: dict[int, tuple[int, ...]] = {}
         self._fresh = 0
@@ -61,7 +62,8 @@ class Terms(BitVectors):
 
     def named(self, name: str, width: int, level: Level) -> Expression:
         """A variable; the same name is always the same variable, of one level."""
-        assert self._of_variable.setdefault(name, level) == level
+        assert self._of_variable.setdefault(name, level) == level, name
+        assert self._width_of.setdefault(name, width) == width, name
         return self.variable(name, width)
 
     def fresh(self, width: int, level: Level, kind: str = "any") -> Expression:

@@ -13,9 +13,10 @@ import pytest
 
 from tylo.codegen.attention.problem import Arguments, Problem
 from tylo.codegen.attention.shares import SHARE_PLACES
-from tylo.codegen.attention.tensor_maps import MAP_BYTES, strides_in_bytes
+from tylo.codegen.attention.tensor_maps import strides_in_bytes
 from tylo.codegen.cuda_files import cuda_file
 from tylo.layouts.errors import LaunchError
+from tylo.proofs.specifications.attention_arguments import MAP_BYTES
 
 PROBLEM = Problem(
     batch=2, heads=6, key_heads=3, queries=1000, keys=700, depth=64, dtype="bf16",
