@@ -220,9 +220,12 @@ class _Hints:
         d, rest = self.integers, self.rest
         left = f"(- all_heads {self.before})"
         self.heads = heads
-        d.prove("a run has heads", f"(<= 1 {heads})")
         either = f"(or (= {heads} run) (= {heads} {left}))"
-        d.prove("a run has as many heads as a run has, or as are left", either)
+        terms = [fact for fact in d.facts if fact.startswith("(= ")]
+        d.prove("a run has as many heads as a run has, or as are left", either, terms)
+        steps = [either, "(<= 1 run)", f"(< {self.before} all_heads)"]
+        assert all(step in d.facts for step in steps)
+        d.prove("a run has heads", f"(<= 1 {heads})", steps)
         d.prove("an item is in its run", f"(and (<= 0 {rest}) (< {rest} (* run places)))")
         steps = [either, f"(< {rest} (* run places))", "(< item (* places all_heads))"]
         d.prove("places are enough", f"(< {rest} (* places {heads}))", steps)
