@@ -34,6 +34,11 @@ class Stated:
     line: int
     text: str
 
+    @property
+    def name(self) -> str:
+        """The label, which is the name."""
+        return self.label
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
