@@ -220,7 +220,9 @@ def ptx_checks(
             assert stated.roles is not None
             validation = stated.roles.validate(text, architecture, solve)
     except TyloError as reason:
-        return [Check(path, "PTX", FAILS, str(reason))], None
+        # A walk that does not follow a kernel with roles shows nothing about it, and proves nothing.
+        verdict = FAILS if stated.roles is None else UNDECIDED
+        return [Check(path, "PTX", verdict, str(reason))], None
     outcome, counted = HOLDS, []
     contrary = [each for each in validation.verdicts if each.verdict == "disagreement"]
     if validation.failures or contrary:

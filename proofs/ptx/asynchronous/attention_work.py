@@ -84,7 +84,8 @@ def item_of(scene: Any, number: Any, named: Any) -> tuple[Any, Any, Any]:
     share = share_of(scene, number)
     shared = d.negate(d.less(share, zero, 32, True))
     listed = d.extend(half_of(scene, number), 16, 32, False)
-    half = named("half", d.select(shared, listed, d.bit_and(number, given["paired"], 32), 32))
+    # Without a name: where ways have parted, what is listed is one of two values still.
+    half = d.select(shared, listed, d.bit_and(number, given["paired"], 32), 32)
     turns = d.multiply(d.shift_right(number, given["paired"], 32, False), scene.blocks, 32)
     left = d.multiply(given["whole_turns"], scene.blocks, 32)
     left = d.add(left, d.shift_right(listed, one, 32, False), 32)
