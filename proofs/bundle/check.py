@@ -220,7 +220,7 @@ def ptx_checks(
             assert stated.roles is not None
             validation = stated.roles.validate(text, architecture, solve)
     except TyloError as reason:
-        # A walk that does not follow a kernel with roles shows nothing about it, and proves nothing.
+        # A walk that does not follow a kernel with roles shows nothing about it either way.
         verdict = FAILS if stated.roles is None else UNDECIDED
         return [Check(path, "PTX", verdict, str(reason))], None
     outcome, counted = HOLDS, []
