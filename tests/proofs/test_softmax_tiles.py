@@ -76,9 +76,14 @@ def test_flat_tiles_take_and_copy_everything_once(beside: bool) -> None:
     )
     assert set(taken.values()) == {1}
     assert len(taken) == tile.rows * tile.capacity
-    copied = sorted(tile.copied(thread) for thread in range(tile.threads))
-    assert copied == list(range(0, tile.copied_step, tile.vector))
-    assert sorted(map(tile.single, range(tile.threads))) == list(range(tile.threads))
+    for columns in (1, 33, tile.capacity):
+        copied = sorted(
+            tile.copied(thread, number)
+            for number in range(tile.copies(columns))
+            for thread in range(tile.threads)
+        )
+        assert copied == list(range(0, len(copied) * tile.vector, tile.vector))
+        assert len(copied) * tile.vector >= tile.rows * columns
 
 
 @pytest.mark.parametrize("columns", [1, 2, 4])

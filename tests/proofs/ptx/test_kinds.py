@@ -36,7 +36,6 @@ def test_right_kernels_hold_on_other_architectures(kind: str, architecture: str)
 @pytest.mark.parametrize(
     ("kind", "old", "new", "label", "thread"),
     [
-        ("rows", "c < columns;", "c <= columns;", "store 0: where", 1),
         ("rows", "c = lane", "c = lane + 1", "store 0: address", 0),
         ("rows", "c += 32", "c += 64", "store 0: address", 0),
         ("rows", "x[row * sx + c]", "x[row * sx + (c ^ (lane == 5))]", "store 0: part 0", 5),
@@ -77,6 +76,7 @@ def test_wrong_kernels_fail_and_name_the_thread(
 @pytest.mark.parametrize(
     ("kind", "old", "new", "message"),
     [
+        ("rows", "c < columns;", "c <= columns;", "ends after another number of steps"),
         ("lanes", "__shfl_xor_sync(~0u", "__shfl_xor_sync(0xffffu", "a part of a warp"),
         ("lanes", "v[i | m], m)", "v[i | m], v[i])", "a lane that depends on memory"),
         ("padded", "__syncthreads", "if (r < 4) __syncthreads", "a barrier where threads part"),
