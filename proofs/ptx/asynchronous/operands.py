@@ -143,11 +143,13 @@ class Operands:
             return value
         sample = self.terms.fingerprint(value)
         for variable, term in self.scene.defined.get(sample, ()):
-            if self.terms.normal(value) is self.terms.normal(term):
+            # Where ways meet, one may have come with the name: it is the term on every way.
+            (whole,) = self.terms.substitute([value], {str(variable.attribute): term})
+            if self.terms.normal(whole) is self.terms.normal(term):
                 return variable
             # Of values that hardly differ many are alike by luck: not worth to look at the way.
             rich = len(set(sample)) > len(sample) // 2
-            if self.reasoning.equal(here if rich else ALWAYS, value, term):
+            if self.reasoning.equal(here if rich else ALWAYS, whole, term):
                 return variable
         return value
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tylo.codegen.attention.member import WORKED, Member
+from tylo.codegen.attention.choose import Request, choose
+from tylo.codegen.attention.member import DEPTHS, WORKED, Member
 from tylo.codegen.cache import compile_cached
 from tylo.layouts.errors import PtxError
 from tylo.proofs.ptx import inprocess
@@ -29,6 +30,22 @@ def text() -> str:
 
 def validated(text: str, member: Member = SMALL) -> Validation:
     return validate_attention(text, member.plan, "sm_90a", inprocess.solve)
+
+
+def unmasked(dtype: str) -> list[Member]:
+    """Every member that is chosen where no Boolean mask is."""
+    return list(
+        dict.fromkeys(
+            choose(Request(depth, dtype, length, length, causal, mask=False)).member
+            for depth in DEPTHS
+            for causal in (False, True)
+            for length in range(1, 8193, 64)
+        )
+    )
+
+
+def named(member: Member) -> str:
+    return f"{member.depth}-{member.groups}-{member.keys}-{member.stages}-{member.reference}"
 
 
 def lines(text: str, start: str) -> list[str]:
@@ -145,6 +162,14 @@ STRUCTURE = {
         replaced(r"(mad\.lo\.s32 \t%r\d+, %r\d+), (%r\d+), (%r\d+);", r"\1, \3, \2;"),
         "is not what comes next|come to different steps|comes back elsewhere",
     ),
+    "another half of an item": (
+        replaced(r"(ld\.shared\.u16 \t(%r\d+), [^\n]*\n\tshr\.u32 \t%r\d+, \2), 1;", r"\1, 2;"),
+        "is not what comes next|comes back elsewhere|before its protocol ends",
+    ),
+    "shares after other turns": (
+        replaced(r"(setp\.lt\.s32 \t%p\d+, %r\d+), 0;(?=(\n[^\n]*){1,4}\n\tmul\.wide)", r"\1, 1;"),
+        "is not what comes next|comes back elsewhere|before its protocol ends",
+    ),
     "products that add to nothing": (
         replaced(r"setp\.ne\.b32 accumulates, (%r\d+), 0;", r"setp.eq.b32 accumulates, \1, 0;"),
         "read before it is written",
@@ -173,7 +198,8 @@ def test_another_plan_s_ptx(text: str) -> None:
 
 
 @pytest.mark.nightly
-def test_the_worked_kernel_by_both_solvers() -> None:
+@pytest.mark.parametrize("member", [WORKED, *unmasked("bf16")], ids=named)
+def test_the_worked_kernel_and_those_that_are_chosen_by_both_solvers(member: Member) -> None:
     with Workers() as solve:
-        found = validate_attention(ptx(WORKED), WORKED.plan, "sm_90a", solve)
+        found = validate_attention(ptx(member), member.plan, "sm_90a", solve)
     assert [str(verdict) for verdict in found.verdicts if verdict.verdict != "holds"] == []
