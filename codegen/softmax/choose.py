@@ -156,15 +156,11 @@ def chosen(kernel: SoftmaxKernel, request: SoftmaxRequest, reason: str) -> Choic
             hint="give it more repeats, threads or blocks, or stream",
         )
     blocks = -(-request.rows // tile.block_rows) * tile.cluster
-    if kernel.form == "ahead":
-        stay = request.multiprocessors * kernel.resident // tile.cluster * tile.cluster
-        blocks = min(blocks, max(stay, tile.cluster))
     return Choice(
         kernel=kernel,
         architecture=architecture(request.capability),
         grid=(blocks, 1, 1),
         block=(tile.threads, 1, 1),
-        shared=kernel.shared,
         cluster=(tile.cluster, 1, 1),
         parameters=kernel.parameters,
         reason=reason,
@@ -226,7 +222,5 @@ def _reason(request: SoftmaxRequest, kernel: SoftmaxKernel, vectors: int, ragged
     threads = f"{tile.row_threads} threads{blocks} a row"
     if kernel.form == "rows":
         return f"{what}, {threads}, read once into registers"
-    if kernel.form == "ahead":
-        return f"{what}, {threads}, read once into registers, the next row meanwhile"
     times = "read once" if kernel.out_dtype is None else "statistics first, then read again"
     return f"{what} and step, {threads}, {times}"

@@ -7,9 +7,9 @@
 >>> [each.name for each in kernel.parameters]
 ['x', 'out', 'rows', 'columns', 'row_stride', 'out_row_stride']
 
-`form` is ``"rows"`` (a row is held in registers, and read once), ``"ahead"`` (the same by blocks
-that stay, with the next row on its way meanwhile), ``"stream"`` (any width; read twice where
-probabilities are wanted) or ``"three_pass"`` (any width, a loop of single columns, for comparison).
+`form` is ``"rows"`` (a row is held in registers, and read once), ``"stream"`` (any width; read
+twice where probabilities are wanted) or ``"three_pass"`` (any width, a loop of single columns, for
+comparison).
 A `ragged` kernel takes rows that begin or end anywhere; an exact one whole aligned vectors. A
 `held` kernel keeps the weights between the two halves of its work, and one that does not keeps the
 words of its input, which take half the registers for 16-bit elements. `mask_modes` is how many
@@ -28,14 +28,12 @@ from tylo.codegen.lane_programs.cuda_reading import operator_functions
 from tylo.codegen.launch.choice import Parameter
 from tylo.codegen.softmax import masks, memory, statistics
 from tylo.codegen.softmax.elements import ELEMENTS, words_of
-from tylo.codegen.softmax.request import BYTES
 from tylo.codegen.softmax.signature import ENTRY, arguments, entry, parameters
 from tylo.layouts.errors import GenerationError
 from tylo.proofs.lane_programs.exponent import Exponent
 from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
 
-Form = Literal["rows", "ahead", "stream", "three_pass"]
-HELD: tuple[Form, ...] = ("rows", "ahead")
+Form = Literal["rows", "stream", "three_pass"]
 
 
 @dataclass(frozen=True)
@@ -60,11 +58,6 @@ class SoftmaxKernel:
             raise GenerationError(
                 "a softmax kernel without a result", hint="ask for probabilities or log-sum-exp"
             )
-        if self.form == "ahead" and self.tile.vector * BYTES[self.dtype] != 16:
-            raise GenerationError(
-                f"copies of {self.tile.vector * BYTES[self.dtype]} bytes ahead",
-                hint="copy vectors of 16 bytes",
-            )
         if self.form == "three_pass" and self.tile.parts > 1:
             raise GenerationError("three passes over several warps", hint="give a row one warp")
         if self.ragged and self.tile.row_threads < 2 * self.tile.vector:
@@ -77,7 +70,7 @@ class SoftmaxKernel:
     @property
     def chunk(self) -> int:
         """Vectors whose values a lane holds as float32 at a time."""
-        if self.held or self.form not in HELD:
+        if self.held or self.form != "rows":
             return self.tile.repeats
         return 1
 
@@ -104,7 +97,7 @@ class SoftmaxKernel:
     @property
     def capacity(self) -> int | None:
         """The widest row; None where any width is right."""
-        return self.tile.capacity if self.form in HELD else None
+        return self.tile.capacity if self.form == "rows" else None
 
     @property
     def slack(self) -> int:
@@ -121,13 +114,6 @@ class SoftmaxKernel:
             wide=self.wide,
         )
 
-    @property
-    def shared(self) -> int:
-        """Bytes of dynamic shared memory: of the row that is on its way."""
-        if self.form != "ahead":
-            return 0
-        return self.tile.repeats * self.tile.threads * self.tile.vector * BYTES[self.dtype]
-
     def source(self) -> str:
         """The whole translation unit: no header, no include."""
         return f"{self.functions()}\n{entry(self.entry, self.parameters, self.tile.cluster)}"
@@ -142,7 +128,7 @@ class SoftmaxKernel:
                 *(cuda_file("softmax", each) for each in memory.wrappers(self)),
                 memory.rows(self),
                 cuda_file("softmax", f"span_{'ragged' if self.ragged else 'exact'}.cuh"),
-                memory.ahead(self) if self.form == "ahead" else memory.load(self),
+                memory.load(self),
                 masks.mask(self),
                 memory.unpack(self),
                 memory.store(self),
@@ -154,7 +140,7 @@ class SoftmaxKernel:
                 ),
                 cuda_file("softmax", f"exchange_{parts}.cuh"),
                 memory.store_log_sum_exp(self),
-                *([cuda_file("softmax", self._weighing())] if self.form in HELD else []),
+                *([cuda_file("softmax", self._weighing())] if self.form == "rows" else []),
                 cuda_file("softmax", f"{self.form}.cuh"),
             ]
         )
@@ -186,7 +172,7 @@ class SoftmaxKernel:
             f"    cluster_blocks = {tile.cluster},\n"
             f"    parts_of_lane = {lanes},\n"
             f"    slots = {tile.block_rows * tile.parts},\n"
-            f"    turns = {2 if self.form == 'ahead' else 1},\n"
+            "    turns = 1,\n"
             f"    writes_probabilities = {int(self.out_dtype is not None)},\n"
             f"    masked_word = {ELEMENTS[self.dtype].masked:#010x},\n"
             "};\n\n" + arguments(self.parameters)

@@ -36,7 +36,6 @@ def wrappers(kernel: SoftmaxKernel) -> list[str]:
     if kernel.mask_modes is not None and tile.vector >= 4:
         sizes.add(tile.vector)
     files = [f"vector_{size}.cuh" for size in sorted(sizes)]
-    files += ["copy_16.cuh"] if kernel.form == "ahead" else []
     return files + (["flag.cuh"] if kernel.mask_modes is not None else [])
 
 
@@ -73,45 +72,6 @@ def load(kernel: SoftmaxKernel) -> str:
         "load_span",
         "const Span& span, unsigned thread, unsigned rank, unsigned (&words)[word_registers]",
         [*first_column(kernel), "const Element* const at = span.x + first;", *lines],
-    )
-
-
-def ahead(kernel: SoftmaxKernel) -> str:
-    """`ask_span` and `take_span`: a thread's vectors on their way to shared memory, and back."""
-    tile = kernel.tile
-    size = tile.vector * BYTES[kernel.dtype]
-    own = f"asked + ({expression(_THREAD * size)})"
-    asked, taken = [], ["uint4 each;"]
-    for repeat, offset in offsets(kernel):
-        slot = f"own + {repeat * tile.threads * size}u"
-        asked.append(f"if ({offset} < left) copy_16({slot}, at + {offset});")
-        taken.append("each = make_uint4(masked_word, masked_word, masked_word, masked_word);")
-        taken.append(f"if ({offset} < left) each = *reinterpret_cast<const uint4*>({slot});")
-        for word, member in enumerate("xyzw"):
-            taken.append(f"words[{4 * repeat + word}] = each.{member};")
-    where = "const Span& span, unsigned thread, unsigned rank, "
-    return (
-        function(
-            "ask_span",
-            where + "unsigned char* asked",
-            [
-                *first_column(kernel),
-                "const Element* const at = span.x + first;",
-                f"unsigned char* const own = {own};",
-                *asked,
-            ],
-        )
-        + "\n"
-        + function(
-            "take_span",
-            where + "const unsigned char* asked,\n    unsigned (&words)[word_registers]",
-            [
-                *first_column(kernel),
-                f"const unsigned char* const own = {own};",
-                *taken,
-                *_load_edge(kernel),
-            ],
-        )
     )
 
 

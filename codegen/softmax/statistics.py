@@ -57,7 +57,7 @@ def across_lanes(kernel: SoftmaxKernel) -> Reduction:
 def functions(kernel: SoftmaxKernel) -> str:
     """Every state function that the kernel's skeleton calls."""
     exponent = kernel.exponent
-    if kernel.form in ("rows", "ahead") and not kernel.chunked:
+    if kernel.form == "rows" and not kernel.chunked:
         texts = [update_function(in_warp(kernel), exponent, "softmax_update"), _finish(kernel)]
     else:
         texts = [probabilities_function(in_lane(kernel), exponent, "softmax_probabilities")]

@@ -111,12 +111,6 @@ SHAPES = {
     "warps along a row": SoftmaxKernel(SoftmaxTile(4, 32, 2, 2, 2), "f32", "f32", lse=True),
     "words kept": SoftmaxKernel(SoftmaxTile(8, 32, 2, 3), "bf16", "bf16", ragged=True, held=False),
     "words kept, f16": SoftmaxKernel(SoftmaxTile(8, 32, 1, 3), "f16", "f16", held=False, lse=True),
-    "the next row ahead": SoftmaxKernel(
-        SoftmaxTile(8, 32, 2, 2), "bf16", "bf16", "ahead", held=False, ragged=True
-    ),
-    "the next row ahead, f32": SoftmaxKernel(
-        SoftmaxTile(4, 32, 2, 3, 2), "f32", "f32", "ahead", lse=True
-    ),
     "streaming, warp a row": SoftmaxKernel(
         SoftmaxTile(4, 32, 1, 1, 4), "f32", "f32", "stream", lse=True
     ),
