@@ -21,9 +21,9 @@ from tylo.codegen.cuda_files import cuda_file
 from tylo.codegen.lane_programs.cuda_reading import operator_functions
 from tylo.codegen.launch.choice import Parameter
 from tylo.codegen.printing import expression
-from tylo.codegen.softmax.elements import ELEMENTS, packed_text, pieces, scores_text, words_of
+from tylo.codegen.softmax.elements import ELEMENTS, packed_text, pieces, words_of
 from tylo.codegen.softmax.masks import mask_row, masked_text
-from tylo.codegen.softmax.memory import FORCED, constants, function
+from tylo.codegen.softmax.memory import FORCED, constants, function, unpack_all
 from tylo.codegen.softmax.request import BYTES
 from tylo.codegen.softmax.signature import ENTRY, arguments, entry, parameters
 from tylo.codegen.softmax_state.cuda import (
@@ -98,7 +98,7 @@ class AcrossKernel:
                 self._rows(),
                 self._load(),
                 self._mask(),
-                self._unpack(),
+                unpack_all(self.dtype, self.tile.vector, self.tile.repeats),
                 self._store(),
                 self._statistics(),
                 self._exchange(),
@@ -191,19 +191,6 @@ class AcrossKernel:
             "mask_columns",
             f"const Arguments& given, row_t row, {_STEP},\n    unsigned (&words)[word_registers]",
             lines,
-        )
-
-    def _unpack(self) -> str:
-        tile = self.tile
-        texts = [
-            scores_text(self.dtype, tile.vector, repeat, value)
-            for repeat in range(tile.repeats)
-            for value in range(tile.vector)
-        ]
-        return function(
-            "unpack",
-            "const unsigned (&words)[word_registers], float (&scores)[values]",
-            [f"scores[{value}] = {text};" for value, text in enumerate(texts)],
         )
 
     def _store(self) -> str:

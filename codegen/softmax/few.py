@@ -17,8 +17,8 @@ from tylo.codegen.cuda_files import cuda_file
 from tylo.codegen.lane_programs.cuda_reading import operator_functions
 from tylo.codegen.launch.choice import Parameter
 from tylo.codegen.printing import expression
-from tylo.codegen.softmax.elements import ELEMENTS, packed_text, pieces, place, scores_text
-from tylo.codegen.softmax.memory import constants, function
+from tylo.codegen.softmax.elements import ELEMENTS, packed_text, pieces, place
+from tylo.codegen.softmax.memory import constants, function, unpack_all
 from tylo.codegen.softmax.request import BYTES
 from tylo.codegen.softmax.signature import ENTRY, arguments, entry, parameters
 from tylo.codegen.softmax.statistics import alone, in_lanes
@@ -83,7 +83,7 @@ class FewKernel:
                 operator_functions(),
                 *(cuda_file("softmax", f"vector_{each}.cuh") for each in sorted(wide)),
                 self._load(),
-                self._unpack(),
+                unpack_all(self.dtype, self.tile.vector, self.tile.repeats),
                 self._store(),
                 alone(values, lse=self.lse) if tile.columns == 1 else in_lanes(rows, lse=self.lse),
                 self._store_log_sum_exp(),
@@ -128,19 +128,6 @@ class FewKernel:
             "const Arguments& given, unsigned long long first, unsigned long long total,\n"
             "    unsigned thread, unsigned (&words)[word_registers]",
             lines,
-        )
-
-    def _unpack(self) -> str:
-        tile = self.tile
-        texts = [
-            scores_text(self.dtype, tile.vector, repeat, value)
-            for repeat in range(tile.repeats)
-            for value in range(tile.vector)
-        ]
-        return function(
-            "unpack",
-            "const unsigned (&words)[word_registers], float (&scores)[values]",
-            [f"scores[{value}] = {text};" for value, text in enumerate(texts)],
         )
 
     def _store(self) -> str:

@@ -172,7 +172,6 @@ class SoftmaxKernel:
             f"    cluster_blocks = {tile.cluster},\n"
             f"    parts_of_lane = {lanes},\n"
             f"    slots = {tile.block_rows * tile.parts},\n"
-            "    turns = 1,\n"
             f"    writes_probabilities = {int(self.out_dtype is not None)},\n"
             f"    masked_word = {ELEMENTS[self.dtype].masked:#010x},\n"
             "};\n\n" + arguments(self.parameters)

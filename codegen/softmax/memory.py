@@ -75,6 +75,20 @@ def load(kernel: SoftmaxKernel) -> str:
     )
 
 
+def unpack_all(dtype: str, vector: int, repeats: int) -> str:
+    """`unpack`: the words of all vectors to float32, exactly."""
+    texts = [
+        scores_text(dtype, vector, repeat, value)
+        for repeat in range(repeats)
+        for value in range(vector)
+    ]
+    return function(
+        "unpack",
+        "const unsigned (&words)[word_registers], float (&scores)[values]",
+        [f"scores[{value}] = {text};" for value, text in enumerate(texts)],
+    )
+
+
 def unpack(kernel: SoftmaxKernel) -> str:
     """`unpack`: the words of a chunk to float32, exactly; and of the single column, if apart."""
     tile, count = kernel.tile, words_of(kernel.dtype, kernel.tile.vector) * kernel.chunk

@@ -17,15 +17,14 @@ __device__ __forceinline__ void join_cluster() {
 }
 
 __device__ __forceinline__ void exchange(
-    unsigned turn, unsigned thread, unsigned rank, const float (&part_maximum)[1],
+    unsigned thread, unsigned rank, const float (&part_maximum)[1],
     const float (&part_sum)[1], float (&maximum)[1], float (&sum)[1]) {
-    __shared__ float2 parts[turns][slots];
-    float2 (&part)[slots] = parts[turn];
+    __shared__ float2 parts[slots];
     // One lane of the warp for each block.
     const unsigned block = part_copy(thread);
     if (block < cluster_blocks) {
         const unsigned here = static_cast<unsigned>(
-            __cvta_generic_to_shared(&part[own_slot(thread, rank)]));
+            __cvta_generic_to_shared(&parts[own_slot(thread, rank)]));
         unsigned there;
         asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(block));
         asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};"
@@ -33,5 +32,5 @@ __device__ __forceinline__ void exchange(
     }
     asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-    read_parts(part, thread, maximum, sum);
+    read_parts(parts, thread, maximum, sum);
 }

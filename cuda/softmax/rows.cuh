@@ -9,5 +9,5 @@ __device__ __forceinline__ void softmax_kernel(const Arguments& given) {
     const unsigned char* const flags = row_flags(given, row);
     mask_words(given, span, flags, thread, rank, words);
     join_cluster();
-    weigh_row(given, span, row, thread, rank, 0, words);
+    weigh_row(given, span, row, thread, rank, words);
 }

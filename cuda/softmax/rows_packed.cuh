@@ -11,7 +11,7 @@ __device__ __forceinline__ void forget_unpacked(unsigned (&words)[word_registers
 
 __device__ __forceinline__ void weigh_row(
     const Arguments& given, const Span& span, unsigned long long row, unsigned thread,
-    unsigned rank, unsigned turn, unsigned (&words)[word_registers]) {
+    unsigned rank, unsigned (&words)[word_registers]) {
     float greatest[1] = {-lane_infinity()}, lane_sum[1] = {0.0f};
     float scores[values], weights[values], edge[1];
     float part_maximum[1], part_sum[1], maximum[1], sum[1];
@@ -25,7 +25,7 @@ __device__ __forceinline__ void weigh_row(
         add_weights(scores, part_maximum, lane_sum);
     }
     row_sum(lane_sum, part_sum);
-    exchange(turn, thread, rank, part_maximum, part_sum, maximum, sum);
+    exchange(thread, rank, part_maximum, part_sum, maximum, sum);
     store_log_sum_exp(given, row, thread, rank, maximum, sum);
     if (!writes_probabilities) {
         return;

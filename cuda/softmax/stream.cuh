@@ -19,7 +19,7 @@ __device__ __forceinline__ void softmax_kernel(const Arguments& given) {
     float part_maximum[1], part_sum[1], maximum[1], sum[1];
     merge_lanes(lane_maxima, lane_sums, part_maximum, part_sum, rescale);
     join_cluster();
-    exchange(0, thread, rank, part_maximum, part_sum, maximum, sum);
+    exchange(thread, rank, part_maximum, part_sum, maximum, sum);
     store_log_sum_exp(given, row, thread, rank, maximum, sum);
     if (!writes_probabilities) {
         return;
