@@ -2,6 +2,9 @@
 
     python benchmarks/host_cost.py
 
+The line "the launch alone" is the driver's launch of the same attention kernel with its parameters
+ready: what is above it in the attention lines is this library's own.
+
 Small tensors, so that the device keeps up; the median over batches of calls that nothing waits
 between. Needs torch and a device.
 """
@@ -14,6 +17,10 @@ from collections.abc import Callable
 from typing import Any
 
 import tylo
+from tylo.codegen.attention.choose import Request, choose
+from tylo.codegen.attention.launch import Ready
+from tylo.codegen.attention.problem import Problem
+from tylo.codegen.launch.devices import device_state
 
 BATCHES, CALLS = 30, 100
 
@@ -28,6 +35,21 @@ def cost(torch: Any, call: Callable[[], Any]) -> float:
             call()
         times.append((time.perf_counter() - start) / CALLS)
     return 1e6 * statistics.median(times)
+
+
+def launch_alone(q: Any, out: Any) -> Callable[[], None]:
+    """The driver's launch of the attention kernel that `q` takes, and nothing else."""
+    batch, heads, length, depth = q.shape
+    strides = tuple(q.stride()[:3])
+    problem = Problem(
+        batch=batch, heads=heads, key_heads=heads, queries=length, keys=length, depth=depth,
+        dtype="bf16", q=strides, k=strides, v=strides, out=strides, scale=depth**-0.5,
+    )  # fmt: skip
+    chosen = choose(Request(depth, "bf16", length, length, causal=False, mask=False))
+    device = device_state(0)
+    ready = Ready(chosen.member, problem, device, persistent=chosen.persistent)
+    ready(q.data_ptr(), q.data_ptr(), q.data_ptr(), 0, out.data_ptr(), 0, 0)
+    return lambda: ready._launch(device.driver, 0)
 
 
 def main() -> None:
@@ -48,6 +70,7 @@ def main() -> None:
         "torch.softmax(x, -1)": lambda: torch.softmax(x, -1),
         "attention(q, k, v)": lambda: attention(q, k, v),
         "attention(q, k, v, out=out)": lambda: attention(q, k, v, out=q_out),
+        "the launch alone": launch_alone(q, q_out),
         "torch scaled_dot_product_attention": lambda: peer(q, k, v),
     }
     for name, call in calls.items():
