@@ -1,55 +1,92 @@
 """In which geometry rows that run across memory are taken.
 
-Vectors are as wide as alignment allows, and lanes along the rows as many as there are rows side by
-side: a warp then reads as long a piece of each column as it can. If the columns do not fit into the
-registers of a block, pieces become shorter, down to 64 bytes, and the lanes that this leaves over
-take further columns; and if they still do not fit, the columns are read twice. None of this has
-been measured.
+Lanes along the rows are as many as there are rows side by side, so that a warp reads as long a
+piece of each column as it can. If the columns do not fit into the registers of a block, pieces
+become shorter, down to 64 bytes, and the lanes that this leaves over take further columns; and if
+they still do not fit, the columns are read twice. Vectors are as wide as alignment allows, up to
+four rows: every row of a vector is a reduction of its own, which costs more than narrower
+accesses do. The numbers are what an H200 was fastest with, of 2,493 geometries of 24 shapes
+(`docs/benchmarks.md`).
 
 >>> from tylo.codegen.softmax.request import Across, SoftmaxRequest
->>> def tile(inner, columns, dtype="f32"):
+>>> def shape(inner, columns, dtype="f32"):
 ...     across = Across(inner, inner, inner)
 ...     row = columns * inner
-...     return across_tile(
+...     return across_shape(
 ...         SoftmaxRequest(8 * inner, columns, dtype, dtype, row, row, 16, 16, across=across))
->>> tile(4096, 21)
-(AcrossTile(vector=4, lanes=32, repeats=6, warps=4, row_warps=1), True)
->>> tile(4096, 1000)
-(AcrossTile(vector=4, lanes=4, repeats=16, warps=8, row_warps=1), True)
->>> tile(4096, 4096)
-(AcrossTile(vector=4, lanes=8, repeats=8, warps=8, row_warps=1), False)
->>> tile(2, 3)
-(AcrossTile(vector=2, lanes=8, repeats=1, warps=1, row_warps=4), True)
+>>> shape(4096, 21)
+AcrossShape(tile=AcrossTile(vector=4, lanes=32, repeats=11, warps=2, row_warps=2), held=True, \
+resident=4)
+>>> shape(4096, 1000).tile
+AcrossTile(vector=4, lanes=4, repeats=16, warps=8, row_warps=1)
+>>> shape(4096, 4096)
+AcrossShape(tile=AcrossTile(vector=4, lanes=16, repeats=8, warps=16, row_warps=1), held=False, \
+resident=1)
+>>> shape(4096, 128, "bf16")
+AcrossShape(tile=AcrossTile(vector=4, lanes=16, repeats=8, warps=8, row_warps=1), held=True, \
+resident=4)
+>>> shape(2, 3).tile
+AcrossTile(vector=2, lanes=8, repeats=1, warps=1, row_warps=4)
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from tylo.codegen.softmax.geometry import power_above
 from tylo.codegen.softmax.request import BYTES, SoftmaxRequest
 from tylo.proofs.specifications.softmax_across_tiles import AcrossTile
 
 _LANES, _VECTOR_BYTES = 32, 16
+_VECTOR_ROWS = 4  # at most
 _SHORTEST = 64  # bytes of a column that a warp reads side by side
 _BLOCK_WARPS = 4  # at least
-# Values of a thread and warps along columns, at most: what is tried in turn to hold all columns.
-_HELD = ((32, 8), (64, 8), (64, 16))
-_STREAMED, _STREAMED_WARPS = 32, 8
+# Values of a thread, warps along columns, and threads on a multiprocessor at most, tried in turn to
+# hold all columns in registers, by the bytes of an element: of vectors, and of single elements,
+# where short pieces are slowest. Sixteen-bit rows that need more are faster read twice.
+_HELD = {4: ((64, 8, 512), (64, 16, 512)), 2: ((32, 8, 1024), (64, 8, 512))}
+_HELD_ELEMENTS = {4: ((48, 16, 512),), 2: ((64, 16, 512),)}
+_MASKED_ELEMENTS = {4: ((48, 16, 512),), 2: ((48, 16, 512),)}
+# Bytes of an element: bytes of a piece, values of a thread, and warps, of columns read twice; and
+# where the second reading may find them in the second-level cache, up to so many columns.
+_STREAMED = {4: (256, 32, 16), 2: (128, 64, 8)}
+_NEAR_COLUMNS, _NEAR = 2048, {4: (64, 64, 16), 2: (64, 64, 16)}
+_MASKED_COLUMNS = 8  # of a thread and step, where addresses of mask bytes take registers too
+_THREADS = 512  # on a multiprocessor, with 128 registers each
 
 
-def across_tile(request: SoftmaxRequest) -> tuple[AcrossTile, bool]:
-    """The tile, and whether it holds all columns."""
-    vector = _vector(request)
+@dataclass(frozen=True, slots=True)
+class AcrossShape:
+    """A tile, whether it holds all columns, and how many blocks a multiprocessor shall hold."""
+
+    tile: AcrossTile
+    held: bool
+    resident: int
+
+
+def across_shape(request: SoftmaxRequest) -> AcrossShape:
+    """The geometry for `request`, whose rows run across memory."""
+    vector, size = _vector(request), BYTES[request.dtype]
     widest = _lanes(request, vector)
-    least = min(widest, max(1, _SHORTEST // (vector * BYTES[request.dtype])))
-    for values, warps in _HELD:
+    unmasked = request.mask is None
+    least = min(widest, max(1, _SHORTEST // (vector * size)))
+    elements = _HELD_ELEMENTS if unmasked else _MASKED_ELEMENTS
+    for values, warps, threads in (_HELD if vector > 1 else elements)[size]:
         lanes = widest
         while lanes >= least:
             found = _holding(request, vector, lanes, values // vector, warps)
             if found is not None:
-                return found, True
+                return _shape(found, held=True, threads=threads if unmasked else _THREADS)
             lanes //= 2
-    lanes = max(least, min(widest, 2 * _SHORTEST // (vector * BYTES[request.dtype])))
-    return AcrossTile(vector, lanes, _STREAMED // vector, _STREAMED_WARPS), False
+    near = request.columns <= _NEAR_COLUMNS
+    piece, values, warps = (_NEAR if near else _STREAMED)[size]
+    values = values if unmasked else _MASKED_COLUMNS * vector
+    lanes = max(least, min(widest, piece // (vector * size)))
+    return _shape(AcrossTile(vector, lanes, values // vector, warps), held=False, threads=_THREADS)
+
+
+def _shape(tile: AcrossTile, *, held: bool, threads: int) -> AcrossShape:
+    return AcrossShape(tile, held, max(1, threads // tile.threads))
 
 
 def _vector(request: SoftmaxRequest) -> int:
@@ -60,7 +97,7 @@ def _vector(request: SoftmaxRequest) -> int:
     if request.out_dtype is not None:
         stored = BYTES[request.out_dtype]
         bytes_of[stored] = min(request.out_alignment, bytes_of.get(stored, _VECTOR_BYTES))
-    vector = _VECTOR_BYTES // size
+    vector = min(_VECTOR_ROWS, _VECTOR_BYTES // size)
     while inner % vector or any(
         aligned < min(_VECTOR_BYTES, vector * each) for each, aligned in bytes_of.items()
     ):

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from tylo.codegen.launch.choice import Choice
 from tylo.codegen.softmax.across import AcrossKernel
-from tylo.codegen.softmax.across_tiles import across_tile
+from tylo.codegen.softmax.across_tiles import across_shape
 from tylo.codegen.softmax.few import FewKernel
 from tylo.codegen.softmax.flat import FlatKernel
 from tylo.codegen.softmax.geometry import held_shape, streamed_shape, streams_alone
@@ -35,7 +35,6 @@ _VECTOR_BYTES = 16
 _NARROW = 16  # vectors: narrower rows that are not aligned are read element by element
 _NARROW_BYTES = {4: 256, 2: 512}  # from here on rows are read one by one, by element size
 _INDEX = 1 << 31
-_THREADS = 512  # that fit on a multiprocessor with 128 registers each
 
 
 def choose(request: SoftmaxRequest) -> Choice:
@@ -79,20 +78,19 @@ def _across(request: SoftmaxRequest) -> Choice:
         raise GenerationError(
             f"{request.columns} columns across memory", hint="make the axis the innermost one"
         )
-    tile, held = across_tile(request)
-    # A thread may have 128 registers at most.
-    resident = max(1, _THREADS // tile.threads)
+    shape = across_shape(request)
+    tile = shape.tile
     kernel = AcrossKernel(
         tile,
         request.dtype,
         request.out_dtype,
-        held=held,
+        held=shape.held,
         mask_modes=None if request.mask is None else len(request.mask.rows),
         lse=request.lse,
         wide=request.rows >= _INDEX,
-        resident=resident,
+        resident=shape.resident,
     )
-    times = "read once into registers" if held else "statistics first, then read again"
+    times = "read once into registers" if shape.held else "statistics first, then read again"
     if request.out_dtype is None:
         times = "read once"
     return Choice(

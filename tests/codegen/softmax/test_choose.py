@@ -13,7 +13,7 @@ from tylo.codegen.softmax import MaskGeometry, SoftmaxRequest, choose
 from tylo.codegen.softmax.few import FewKernel
 from tylo.codegen.softmax.flat import FlatKernel
 from tylo.codegen.softmax.kernel import SoftmaxKernel
-from tylo.codegen.softmax.request import BYTES
+from tylo.codegen.softmax.request import BYTES, Across
 from tylo.layouts.errors import GenerationError
 
 NAMES = {"x", "out", "lse", "mask", "rows", "columns", "row_stride", "out_row_stride"}
@@ -112,6 +112,42 @@ def asked(
 def test_the_build_gate(request_: SoftmaxRequest) -> None:
     """Kernels that nearly fill the registers neither spill nor keep arrays in memory."""
     choice = choose(request_)
+    kernel = choice.kernel
+    require_full_speed(compile(kernel.source(), choice.architecture, kernels=[kernel.entry]))
+
+
+@pytest.mark.parametrize(
+    ("columns", "inner", "dtype", "mask_modes"),
+    [
+        (512, 4096, "f32", 0),
+        (128, 4096, "bf16", 0),
+        (512, 4096, "bf16", 0),
+        (512, 4096, "bf16", 3),
+        (4096, 4096, "bf16", 1),
+        (1000, 49, "bf16", 0),
+        (1000, 49, "bf16", 1),
+    ],
+)
+def test_the_build_gate_across_memory(
+    columns: int, inner: int, dtype: str, mask_modes: int
+) -> None:
+    row = columns * inner
+    choice = choose(
+        SoftmaxRequest(
+            8 * inner,
+            columns,
+            dtype,
+            dtype,
+            row,
+            row,
+            16,
+            16,
+            lse=True,
+            start_alignment=16,
+            mask=MaskGeometry(((4, 1),) * mask_modes, 1) if mask_modes else None,
+            across=Across(inner, inner, inner),
+        )
+    )
     kernel = choice.kernel
     require_full_speed(compile(kernel.source(), choice.architecture, kernels=[kernel.entry]))
 
