@@ -42,6 +42,15 @@ def solve(
     return verdicts
 
 
+def installed() -> bool:
+    """Whether z3 is there; `solve` needs it."""
+    try:
+        import z3  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
 def _asked(script: str, milliseconds: int, effort: int, context: Any) -> str:
     import z3
 

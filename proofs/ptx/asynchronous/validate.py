@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tylo.layouts.errors import PtxError
+from tylo.proofs.ptx import inprocess
 from tylo.proofs.ptx.asynchronous import attention, attention_numbers, layout
 from tylo.proofs.ptx.asynchronous.progress import Statement
 from tylo.proofs.ptx.asynchronous.scene import Scene
@@ -32,7 +33,12 @@ class _Asked:
 
 
 def validate_attention(ptx_text: str, plan: Plan, architecture: str, solve: Solve) -> Validation:
-    """The verdict on every obligation; `PtxError` where the PTX is no kernel of this protocol."""
+    """The verdict on every obligation; `PtxError` where the PTX is no kernel of this protocol.
+
+    The walk asks z3 as it goes: where that is not installed, one verdict says so.
+    """
+    if not inprocess.installed():
+        return Validation(None, (Verdict(Stated("all roles", 0, "z3 walks them"), "missing"),))
     try:
         asked = [*_layout(plan), *_numbers(plan), *_walked(ptx_text, plan, architecture)]
     except RecursionError:
