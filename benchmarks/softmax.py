@@ -1,7 +1,8 @@
 """Softmax beside its peers on one GPU: `python benchmarks/softmax.py [--out FILE] [--quick]`.
 
 `--tables FILE` prints the results of an earlier run as the tables of docs/benchmarks.md. `--axis`
-times softmax along axes that are not the innermost instead (`softmax_axis`).
+times softmax along axes that are not the innermost instead (`softmax_axis`); `--peers QuACK Liger`
+times these alone, with their results compared with torch's too.
 
 Everything runs in one process on the same tensors, rotated so that no input is in a cache: 512 MiB
 each. A time is the median of three runs of a few milliseconds between device events. Before
@@ -102,6 +103,7 @@ class Bench:
         ]
         self.lse = torch.empty(1 << 28, dtype=torch.float32, device="cuda")
         self.dtype = ""
+        self.only: Sequence[str] = ()
         self.wrong: list[str] = []
 
     def fill(self, dtype: str) -> None:
@@ -177,8 +179,13 @@ class Bench:
 
         found: dict[str, float] = {}
         every = [*self.peers.items(), *(("Triton", run) for _, run in triton_peers(columns))]
+        if self.only:
+            every = [each for each in every if each[0] in self.only]
         for name, run in every:
             try:
+                if self.only:
+                    x, y = self.pairs(columns)[-1]
+                    self.require_close(name, run(x, y), self.torch.softmax(x, -1))
                 found[name] = max(found.get(name, 0.0), self.peer(run, columns))
             except Exception as error:
                 print(f"  {name} {self.dtype} {columns}: {str(error)[:90]}")
@@ -211,8 +218,8 @@ class Bench:
         return found
 
 
-def prepared(widths: Sequence[int], workers: int) -> None:
-    """Compile Tylo's kernels and the peers, many at a time, into their caches."""
+def prepared(widths: Sequence[int], workers: int, *, peers: bool) -> None:
+    """Compile Tylo's kernels, and torch's and Triton's, many at a time, into their caches."""
     jobs = [
         (dtype, rows_of(dtype, columns), columns) for dtype in ("f32", "bf16") for columns in widths
     ]
@@ -221,7 +228,7 @@ def prepared(widths: Sequence[int], workers: int) -> None:
     share = max(1, workers // 2)
     running = [
         subprocess.Popen([sys.executable, script, json.dumps(jobs[start::share])])
-        for start in range(share)
+        for start in range(share if peers else 0)
     ]
     with ProcessPoolExecutor(share) as pool:
         list(pool.map(_compile, jobs, chunksize=2))
@@ -249,6 +256,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a few widths only")
     parser.add_argument("--workers", type=int, default=14)
     parser.add_argument("--axis", action="store_true", help="along axes that are not the innermost")
+    parser.add_argument("--peers", nargs="*", default=(), help="softmax beside these alone")
+    parser.add_argument("--widths", nargs="*", type=int, help="instead of all of them")
     parser.add_argument("--tables", default="", help="print the tables of a result file")
     given = parser.parse_args()
     if given.tables:
@@ -257,11 +266,12 @@ def main() -> None:
     if given.axis:
         along_axes(given)
         return
-    widths = [1, 17, 1024, 50257] if given.quick else POWERS + ODD
+    widths = given.widths or ([1, 17, 1024, 50257] if given.quick else POWERS + ODD)
     begun = time.time()
-    prepared(widths, given.workers)
+    prepared(widths, given.workers, peers=not given.peers)
     print(f"prepared in {time.time() - begun:.0f} s", flush=True)
     bench = Bench()
+    bench.only = given.peers
     results: dict[str, Any] = {
         "softmax": {},
         "logsumexp": {},
@@ -274,8 +284,9 @@ def main() -> None:
         results["copy"][dtype], results["read"][dtype] = bench.copy(), bench.read()
         print(f"{dtype}: copy {results['copy'][dtype]:.2f}, read {results['read'][dtype]:.2f} TB/s")
         run_widths(bench, widths, results, given.out)
-        run_compared(bench, results)
-    for dtype in ("f32", "bf16"):
+        if not given.peers:
+            run_compared(bench, results)
+    for dtype in () if given.peers else ("f32", "bf16"):
         bench.fill(dtype)
         run_log_sum_exp(bench, widths, results, given.out)
     ratios = [each["ratio"] for each in results["softmax"].values()]
@@ -328,6 +339,8 @@ def run_widths(bench: Bench, widths: Sequence[int], results: dict[str, Any], out
         choice = choose(request(bench.dtype, columns))
         own = bench.own(choice, columns)
         peers = bench.best_peers(columns)
+        if not peers:
+            continue
         name = max(peers, key=lambda each: peers[each])
         ratio = own / peers[name]
         results["softmax"][f"{bench.dtype} {columns}"] = {
