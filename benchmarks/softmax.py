@@ -185,7 +185,9 @@ class Bench:
             try:
                 if self.only:
                     x, y = self.pairs(columns)[-1]
-                    self.require_close(name, run(x, y), self.torch.softmax(x, -1))
+                    self.require_close(
+                        f"{name} {self.dtype} {columns}", run(x, y), self.torch.softmax(x, -1)
+                    )
                 found[name] = max(found.get(name, 0.0), self.peer(run, columns))
             except Exception as error:
                 print(f"  {name} {self.dtype} {columns}: {str(error)[:90]}")

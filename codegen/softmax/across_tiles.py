@@ -33,8 +33,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tylo.codegen.softmax.geometry import power_above
 from tylo.codegen.softmax.request import BYTES, SoftmaxRequest
+from tylo.codegen.softmax.spread import power_above
 from tylo.proofs.specifications.softmax_across_tiles import AcrossTile
 
 _LANES, _VECTOR_BYTES = 32, 16

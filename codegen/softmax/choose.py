@@ -10,7 +10,7 @@ as registers hold them; then a cluster of blocks. Each element is read once all 
 >>> print(choose(request(1024)).reason)
 rows of 1024 f32 are 256 aligned vectors: 2 a thread, 128 threads a row, read once into registers
 >>> print(choose(request(131072, "bf16")).reason)
-rows of 131072 bf16 are 16384 aligned vectors: 8 a thread, 2048 threads of 2 blocks a row, read \
+rows of 131072 bf16 are 16384 aligned vectors: 16 a thread, 1024 threads of 8 blocks a row, read \
 once into registers
 >>> print(choose(request(4097, alignment=4)).reason)
 rows of 4097 f32 begin anywhere in a vector: up to 2 aligned vectors a thread and single columns \

@@ -1,11 +1,7 @@
-"""Geometries of the kernels that read rows one by one: threads, vectors a thread, blocks a row.
+"""Geometries of the kernels that read rows one by one: tiles of rows held, and of rows streamed.
 
-What decides the speed is how many bytes of a multiprocessor's rows are on their way at a time, and
-that is bounded by its registers: a thread keeps its whole share of a row. So narrow rows take two
-vectors a thread and as many threads as that takes; wide ones 512 threads with up to 25 vectors of
-float32, or up to 1024 threads that keep 16-bit elements packed; and wider ones as few blocks of a
-cluster as hold them. The bounds below are those that measured fastest on an H200
-(`docs/benchmarks.md`).
+How a held row is spread over threads and blocks is `spread`'s to say; here it becomes a tile,
+beside further rows where it is narrow.
 
 >>> from tylo.codegen.softmax.request import SoftmaxRequest
 >>> def shape(columns, dtype):
@@ -15,7 +11,7 @@ cluster as hold them. The bounds below are those that measured fastest on an H20
 >>> shape(4096, "f32").tile
 SoftmaxTile(vector=4, lanes=32, warps=16, repeats=2, row_warps=1, cluster=1)
 >>> shape(131072, "f32").tile
-SoftmaxTile(vector=4, lanes=32, warps=16, repeats=16, row_warps=1, cluster=4)
+SoftmaxTile(vector=4, lanes=32, warps=4, repeats=16, row_warps=1, cluster=16)
 """
 
 from __future__ import annotations
@@ -24,6 +20,7 @@ from dataclasses import dataclass
 
 from tylo.codegen.softmax.kernel import Form
 from tylo.codegen.softmax.request import BYTES, SoftmaxRequest
+from tylo.codegen.softmax.spread import power_above, spread
 from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
 
 _VECTOR_BYTES = 16
@@ -50,37 +47,30 @@ class Shape:
     resident: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Spread:
-    """Threads and blocks along a row, and how the kernel keeps its share."""
-
-    threads: int
-    cluster: int = 1
-    held: bool = True
-    resident: int = 1
-
-
 def held_shape(request: SoftmaxRequest, vector: int, vectors: int) -> Shape | None:
     """How whole rows are held in registers, or None where no cluster holds them."""
     size = BYTES[request.dtype]
     words = max(1, vector * size // 4)
     # Narrower vectors count as the words that they take.
     whole = -(-vectors * words * 4 // _VECTOR_BYTES)
-    masked = request.mask is not None
-    if size == 4:
-        spread = _spread_words(whole, masked=masked)
-    else:
-        exact = request.columns % vector == 0
-        spread = _spread_halves(whole, exact=exact, masked=masked)
-    if spread.cluster > (_LARGE_CLUSTER if request.capability in _LARGE else _CLUSTER):
+    most_blocks = _LARGE_CLUSTER if request.capability in _LARGE else _CLUSTER
+    exact = request.columns % vector == 0
+    found = spread(
+        size,
+        whole,
+        exact=exact,
+        masked=request.mask is not None,
+        most_blocks=most_blocks if request.capability >= _CLUSTERS_FROM else 1,
+    )
+    if found is None:
         return None
-    if spread.cluster > 1 and request.capability < _CLUSTERS_FROM:
-        return None
-    repeats = max(1, -(-vectors // (spread.threads * spread.cluster)))
-    lanes, warps = min(spread.threads, 32), max(1, spread.threads // 32)
-    row_warps = max(1, _LEAST_BLOCK // 32 // warps) if spread.cluster == 1 else 1
-    tile = SoftmaxTile(vector, lanes, warps, repeats, row_warps, spread.cluster)
-    return Shape(tile, "rows", spread.held, spread.resident)
+    repeats = max(1, -(-vectors // (found.threads * found.cluster)))
+    if not exact and not found.held and found.cluster > 1:
+        repeats += repeats % 2  # an even number of packed vectors was always faster there
+    lanes, warps = min(found.threads, 32), max(1, found.threads // 32)
+    row_warps = max(1, _LEAST_BLOCK // 32 // warps) if found.cluster == 1 else 1
+    tile = SoftmaxTile(vector, lanes, warps, repeats, row_warps, found.cluster)
+    return Shape(tile, "rows", found.held, found.resident)
 
 
 def streams_alone(request: SoftmaxRequest, vectors: int) -> bool:
@@ -95,49 +85,3 @@ def streamed_shape(vector: int, vectors: int) -> Shape:
     warps = threads // 32
     row_warps = max(1, _LEAST_BLOCK // threads)
     return Shape(SoftmaxTile(vector, 32, warps, _STREAMED, row_warps), "stream")
-
-
-def power_above(number: int) -> int:
-    """The least power of two that is not below `number`."""
-    return 1 << max(0, number - 1).bit_length()
-
-
-def _narrow(vectors: int) -> int:
-    """Threads with two vectors each; a row of two vectors takes two, so that lanes lie closer."""
-    return 2 if vectors == 2 else power_above(-(-vectors // 2))
-
-
-def _spread_words(vectors: int, *, masked: bool) -> _Spread:
-    """Vectors of four 32-bit elements."""
-    if vectors <= 1024:
-        return _Spread(_narrow(vectors))
-    if 1792 < vectors <= 2048:
-        # Two vectors a thread leave room for two blocks of 1024 threads.
-        return _Spread(1024)
-    return _Spread(512, power_above(-(-vectors // (512 * _most(masked)))))
-
-
-def _spread_halves(vectors: int, *, exact: bool, masked: bool) -> _Spread:
-    """Vectors of eight 16-bit elements; rows that are not whole vectors need more registers."""
-    if vectors <= 64 or (exact and vectors <= 512):
-        return _Spread(_narrow(vectors))
-    if vectors <= 1024:
-        return _Spread(power_above(-(-vectors // 4)))
-    if vectors <= 2048:
-        return _Spread(512 if vectors > 1792 else 256)
-    if vectors <= 4096:
-        return _Spread(512, held=False, resident=2)
-    most = _most(masked)
-    if vectors <= 256 * most:
-        return _Spread(256, held=False, resident=2)
-    cluster = power_above(-(-vectors // (1024 * (10 if exact else 8))))
-    each = -(-vectors // (1024 * cluster))
-    if not masked and (each >= 8 or cluster == 1):
-        return _Spread(1024, cluster, held=False)
-    # A block of 1024 threads fills a multiprocessor: fewer and fuller ones do better.
-    return _Spread(512, power_above(-(-vectors // (512 * most))), held=False)
-
-
-def _most(masked: bool) -> int:
-    """Vectors of 16 bytes that a thread's registers hold, beside what a mask's offsets take."""
-    return 16 if masked else 25

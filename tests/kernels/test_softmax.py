@@ -276,7 +276,7 @@ def test_the_choice_is_told_without_launching(
     [
         (Tensor((64, 1024)), None, None),
         (Tensor((2, 3, 4, 64), "torch.float16"), (2, 1, 4, 64), None),
-        (Tensor((8, 262144), "torch.bfloat16"), None, (4, 1, 1)),
+        (Tensor((8, 262144), "torch.bfloat16"), None, (16, 1, 1)),
     ],
 )
 def test_the_kernels_that_are_shipped_get_every_parameter_they_name(
