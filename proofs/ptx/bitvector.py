@@ -36,6 +36,7 @@ __all__ = ["BitVectors", "Expression", "evaluate", "order", "pieces"]
 
 # Right operands that leave the left one as it is, and those that decide the result alone.
 _NEUTRAL = {"bvadd": 0, "bvsub": 0, "bvor": 0, "bvxor": 0, "bvshl": 0, "bvlshr": 0, "bvashr": 0}
+_MOST_SUBSTITUTIONS = 64
 _COMMUTATIVE = frozenset({"bvadd", "bvmul", "bvand", "bvor", "bvxor", "="})
 
 
@@ -45,6 +46,7 @@ class BitVectors:
     def __init__(self) -> None:
         self._nodes: dict[tuple[Any, ...], Expression] = {}
         self._chosen: dict[tuple[int, int, int], Expression] = {}
+        self._substituted: dict[tuple[tuple[str, int], ...], dict[Expression, Expression]] = {}
 
     def _node(
         self, operator: str, attribute: int | str, operands: tuple[Expression, ...], width: int
@@ -298,10 +300,15 @@ class BitVectors:
         self, roots: Sequence[Expression], values: Mapping[str, Expression]
     ) -> list[Expression]:
         """The expressions with variables replaced by expressions of the same width."""
-        found: dict[int, Expression] = {}
-        for node in order(roots):
-            found[id(node)] = self._rebuilt(node, [found[id(o)] for o in node.operands], values)
-        return [found[id(root)] for root in roots]
+        # What is substituted once is mostly substituted again, in another condition.
+        if len(self._substituted) > _MOST_SUBSTITUTIONS:
+            self._substituted.clear()
+        key = tuple(sorted((name, value.serial) for name, value in values.items()))
+        found = self._substituted.setdefault(key, {})
+        for node in order(roots, found.__contains__):
+            if node not in found:
+                found[node] = self._rebuilt(node, [found[o] for o in node.operands], values)
+        return [found[root] for root in roots]
 
     def replace(self, root: Expression, parts: Mapping[Expression, Expression]) -> Expression:
         """The expression with parts of it replaced by others of the same width."""

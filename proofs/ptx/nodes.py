@@ -17,6 +17,8 @@ from functools import lru_cache
 from tylo.layouts.errors import PtxError
 from tylo.proofs.ptx.folding import FOLD, as_signed
 
+_FEW_USES = 64
+_PLAIN = {"bvadd": "+", "bvsub": "-", "bvmul": "*", "bvand": "&", "bvor": "|", "bvxor": "^"}
 _DIVISIONS = frozenset({"bvudiv", "bvurem", "bvsdiv", "bvsrem"})
 Rule = Callable[[Mapping[int, int], Mapping[str, int]], int]
 
@@ -178,18 +180,40 @@ def evaluate_each(
     roots: Sequence[Expression], points: Iterable[Mapping[str, int]]
 ) -> Iterator[list[int]]:
     """`evaluate` at several points."""
-    steps, keys = _steps(tuple(roots)), [id(root) for root in roots]
+    program = _program(tuple(roots))
     for values in points:
+        yield program(values)
+
+
+class _Program:
+    """How numbers come from values: rule after rule, and where that is often asked as one function.
+
+    To make a function of the rules costs what following them a few dozen times does.
+    """
+
+    def __init__(self, roots: tuple[Expression, ...]) -> None:
+        self.roots = roots
+        self.steps = [(id(node), node.rule) for node in order(roots)]
+        self.keys = [id(root) for root in roots]
+        self.uses = 0
+        self.whole: Callable[[Mapping[str, int]], list[int]] | None = None
+
+    def __call__(self, values: Mapping[str, int]) -> list[int]:
+        if self.whole is not None:
+            return self.whole(values)
+        self.uses += 1
+        if self.uses > _FEW_USES:
+            self.whole = whole(self.roots)
         found: dict[int, int] = {}
-        for key, rule in steps:
+        for key, rule in self.steps:
             found[key] = rule(found, values)
-        yield [found[key] for key in keys]
+        return [found[key] for key in self.keys]
 
 
 # Conditions are tried at one sample after another.
-@lru_cache(maxsize=64)
-def _steps(roots: tuple[Expression, ...]) -> list[tuple[int, Rule]]:
-    return [(id(node), node.rule) for node in order(roots)]
+@lru_cache(maxsize=512)
+def _program(roots: tuple[Expression, ...]) -> _Program:
+    return _Program(roots)
 
 
 def _rule(node: Expression) -> Rule:
@@ -219,7 +243,46 @@ def _rule(node: Expression) -> Rule:
             fold, bits, (left, right) = FOLD[operator], node.operands[0].width, keys
             return lambda found, values: fold(bits, found[left], found[right])
 
-    def opaque(found: Mapping[int, int], values: Mapping[str, int]) -> int:
-        raise PtxError(f"the value depends on memory through {node.operator}")
+    return lambda found, values: _unknown(node.operator)
 
-    return opaque
+
+def whole(roots: Sequence[Expression]) -> Callable[[Mapping[str, int]], list[int]]:
+    """One function for all rules below the roots."""
+    places = {node: f"n{place}" for place, node in enumerate(order(roots))}
+    lines = [f"    {place} = {_line(node, places)}" for node, place in places.items()]
+    ends = ", ".join(places[root] for root in roots)
+    text = "\n".join(["def evaluated(values):", *lines, f"    return [{ends}]"])
+    known = {"FOLD": FOLD, "as_signed": as_signed, "unknown": _unknown}
+    exec(text, known)
+    return known["evaluated"]  # type: ignore[return-value]
+
+
+def _line(node: Expression, places: Mapping[Expression, str]) -> str:
+    """A node's rule as an expression of Python."""
+    names = [places[operand] for operand in node.operands]
+    mask = (1 << node.width) - 1
+    match node.operator:
+        case "constant":
+            return str(int(node.attribute))
+        case "variable":
+            return f"values[{str(node.attribute)!r}]"
+        case "extract":
+            return f"{names[0]} >> {int(node.attribute)} & {mask}"
+        case "sign_extend":
+            return f"as_signed({names[0]}, {node.operands[0].width}) & {mask}"
+        case "ite":
+            return f"{names[1]} if {names[0]} else {names[2]}"
+        case "concat":
+            lows = itertools.accumulate((piece.width for piece in node.operands), initial=0)
+            return " | ".join(f"{n} << {low}" for n, low in zip(names, lows, strict=False))
+        case operator if operator in _PLAIN:
+            return f"({names[0]} {_PLAIN[operator]} {names[1]}) & {mask}"
+        case "=" | "bvult":
+            return f"int({names[0]} {'==' if node.operator == '=' else '<'} {names[1]})"
+        case operator if operator in FOLD:
+            return f"FOLD[{operator!r}]({node.operands[0].width}, {names[0]}, {names[1]})"
+    return f"unknown({node.operator!r})"
+
+
+def _unknown(operator: str) -> int:
+    raise PtxError(f"the value depends on memory through {operator}")

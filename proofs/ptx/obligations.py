@@ -61,9 +61,20 @@ def obligations(ptx_text: str, effect: Effect, architecture: str | None = None) 
 
     With an `architecture`, the PTX must be for exactly that one.
     """
-    module = parse(ptx_text)
-    entry = require_module(module, effect, architecture)
     scene = build(effect)
+    of_text = list(of_kernel(scene, ptx_text, architecture))
+    # What is said twice is said once; what folds to false needs no solver, but is counted.
+    every = (*of_contract(scene), *of_text)
+    return _numbered(list({(o.label, o.line, o.violation): o for o in every}.values()))
+
+
+def of_kernel(scene: Scene, ptx_text: str, architecture: str | None = None) -> Iterator[Obligation]:
+    """What PTX must do; raises `PtxError` for PTX outside what is covered.
+
+    The whole of the text is walked before the first is stated.
+    """
+    module = parse(ptx_text)
+    entry = require_module(module, scene.effect, architecture)
     machine = Machine(
         scene,
         entry,
@@ -75,31 +86,26 @@ def obligations(ptx_text: str, effect: Effect, architecture: str | None = None) 
     )
     walk(machine, module.target)
     record = machine.record
-    result = list(_contract(scene))
-    result += _performed(scene, record.accesses, entry.line)
+    yield from _performed(scene, record.accesses, entry.line)
     loads = [access for access in record.accesses if access.value is None]
     for position, (access, buffer) in enumerate(zip(loads, sources(scene, loads), strict=True)):
-        result += _inside(scene, access, f"load {position}", buffer)
+        yield from _inside(scene, access, f"load {position}", buffer)
     for each in record.unspecified:
         at = each.instruction
-        result.append(
-            Obligation(
-                "specified result",
-                at.line,
-                at.text,
-                scene,
-                each.condition,
-                "operands for which PTX does not specify the result",
-                "operands for which it does",
-            )
+        yield Obligation(
+            "specified result",
+            at.line,
+            at.text,
+            scene,
+            each.condition,
+            "operands for which PTX does not specify the result",
+            "operands for which it does",
         )
     for fact in (*record.facts, *races(machine)):
         at = fact.instruction
-        result.append(
-            Obligation(fact.label, at.line, at.text, scene, fact.violation, fact.found, fact.wanted)
+        yield Obligation(
+            fact.label, at.line, at.text, scene, fact.violation, fact.found, fact.wanted
         )
-    # What is said twice is said once; what folds to false needs no solver, but is counted.
-    return _numbered(list({(o.label, o.line, o.violation): o for o in result}.values()))
 
 
 def _numbered(stated: Sequence[Obligation]) -> list[Obligation]:
@@ -222,7 +228,8 @@ def _in_first(scene: Scene, condition: Expression, counters: Iterable[str]) -> E
     return condition
 
 
-def _contract(scene: Scene) -> Iterator[Obligation]:
+def of_contract(scene: Scene) -> Iterator[Obligation]:
+    """What the effect itself must be, whatever the PTX does."""
     domain, effect = scene.domain, scene.effect
     always, never = domain.constant(1, 1), domain.constant(0, 1)
     about = 0, "the contract", scene

@@ -7,7 +7,7 @@ zero. Base addresses are a variable times their alignment.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from tylo.layouts.terms import Integer, names
@@ -48,14 +48,26 @@ class Scene:
     made: dict[str, Expression]
     sources: dict[str, tuple[Expression, ...]]
     shared: dict[str, tuple[Variable, Expression]]
-    # What is known of expressions thread by thread.
+    # Terms of the contract in 64 bits, and what is known of expressions thread by thread.
+    terms: dict[Integer, Expression]
     tables: dict[Expression, tuple[int, ...] | None]
     flows: dict[Expression, Any]
     known: tuple[_Values, ...]
     ranges: Mapping[str, tuple[int, int]]
 
+    def anew(self) -> Scene:
+        """The scene for another kernel, where this one is as it was built; nodes are shared."""
+        forgotten: dict[str, Any] = {"made": {}, "sources": {}, "shared": {}, "flows": {}}
+        return replace(self, assumed=dict(self.assumed), **forgotten)
+
     def value(self, term: Integer) -> Expression:
         """A term of the contract in 64 bits."""
+        found = self.terms.get(term)
+        if found is None:
+            found = self.terms[term] = self._value(term)
+        return found
+
+    def _value(self, term: Integer) -> Expression:
         extent(self.ranges, term)
         variables = {
             **{"thread": self.thread, "block": self.block, "blocks": self.blocks},
@@ -303,7 +315,7 @@ def build(effect: Effect) -> Scene:
         bases[buffer.name] = domain.add(start, phase, 64)
     return Scene(
         *(effect, domain, thread, block, blocks, number, step, row, column, given, bases, assumed),
-        *({}, {}, {}, {}, {}),
+        *({}, {}, {}, {}, {}, {}),
         samples(effect),
         known,
     )

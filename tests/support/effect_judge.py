@@ -13,7 +13,7 @@ read of what nobody wrote) raises `PtxError`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -83,19 +83,17 @@ class Launch:
         return result
 
     def _parts(self, store: Store) -> Iterator[_Written]:
-        repeat = int(evaluate(store.repeat, {**self.sizes, "blocks": self.blocks}))
-        block, step, thread = np.meshgrid(
-            *(np.arange(n, dtype=np.int64) for n in (self.blocks, repeat, self.effect.threads)),
-            indexing="ij",
-        )
-        point = {
-            "block": block.reshape(-1),
-            "step": step.reshape(-1),
-            "thread": thread.reshape(-1),
-            "blocks": self.blocks,
-            **self.sizes,
+        given = {**self.sizes, "blocks": self.blocks}
+        counts = {
+            "block": self.blocks,
+            "round": int(evaluate(store.rounds, given)),
+            "step": int(evaluate(store.repeat, given)),
+            "thread": self.effect.threads,
         }
-        performed = np.ones(block.size, np.bool_)
+        every = np.meshgrid(*(np.arange(n) for n in counts.values()), indexing="ij")
+        flat = (axis.reshape(-1) for axis in every)
+        point = {**dict(zip(counts, flat, strict=True)), **given}
+        performed = np.ones(every[0].size, np.bool_)
         for condition in store.where:
             performed &= _holds(condition, point)
 
@@ -148,21 +146,62 @@ class Judge:
             {name: np.where(choice[name], second[name], first[name]) for name in first}
             for choice in self.choices
         ]
+        self.poison = {name: self._poison(name) for name in where.masks}
+        self.known: dict[tuple[str, int], Mapping[str, Any]] = {}
+        # What the text that was run last has left.
+        self.ran: tuple[str, dict[int, Mapping[str, Any] | None]] = "", {}
 
     def right(self, ptx: str) -> bool:
         """Whether the PTX does what the effect says; raises what the machine finds wrong."""
         results: list[Mapping[str, Any]] = []
-        poison = {name: self._poison(name) for name in self.where.masks}
         for number, inputs in enumerate(self.runs):
-            before = {name: data ^ (0xFF * (number % 2)) for name, data in poison.items()}
-            outputs = {name: data.copy() for name, data in before.items()}
-            # The first run goes warp after warp together; the others by random schedules.
-            if not self._run(ptx, inputs, outputs, number or None):
-                return False
-            if not self._moved(inputs, before, outputs):
+            outputs = self._outputs(ptx, number)
+            if outputs is None or not self._moved(inputs, self._before(number), outputs):
                 return False
             results.append(outputs)
         return self._all_written(*results[:2]) and self._own(results[1:])
+
+    def alike(self, ptx: str, model: str, numbers: Sequence[int]) -> bool:
+        """Whether PTX leaves what a model of it leaves, bit for bit, in some of the runs; raises
+        what the machine finds wrong."""
+        for number in numbers:
+            if (model, number) not in self.known:
+                found = self._outputs(model, number)
+                assert found is not None
+                self.known[model, number] = found
+            outputs = self._outputs(ptx, number)
+            wanted = self.known[model, number]
+            if outputs is None or any(
+                not np.array_equal(outputs[name], data) for name, data in wanted.items()
+            ):
+                return False
+        return True
+
+    def some(self, seed: int) -> Sequence[int]:
+        """Runs that tell most: the first input twice, and a mixture with what it leaves out."""
+        pairs = (len(self.runs) - 3) // 2
+        if pairs < 1:
+            return range(len(self.runs))
+        mixture = 3 + seed % pairs * 2
+        return 0, 1, mixture, mixture + 1
+
+    def _before(self, number: int) -> dict[str, Any]:
+        """What outputs hold before a run."""
+        return {name: data ^ (0xFF * (number % 2)) for name, data in self.poison.items()}
+
+    def _outputs(self, ptx: str, number: int) -> Mapping[str, Any] | None:
+        """What outputs hold after a run, or `None` where an input has changed.
+
+        The first run goes warp after warp together; the others by random schedules.
+        """
+        if self.ran[0] != ptx:
+            self.ran = ptx, {}
+        known = self.ran[1]
+        if number not in known:
+            outputs = self._before(number)
+            kept = self._run(ptx, self.runs[number], outputs, number or None)
+            known[number] = outputs if kept else None
+        return known[number]
 
     def _content(self, bits: int, name: str, floats: bool, more: int) -> Any:
         """Random words; where they are computed with, numbers of moderate size, or flags."""

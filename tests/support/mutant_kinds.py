@@ -12,27 +12,35 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import user_loops
 from effect_judge import Judge, Launch
 from mutant_sweep import Prover
-from ptx_kernels import KINDS, compiled
+from ptx_kernels import KINDS
 from ptx_loop_kernels import LOOP_KINDS
 from ptx_matrix_kernels import MATRIX_KINDS
+from ptx_texts import compiled
+from softmax_mutants import FEW, FLAT, SOFTMAX
 from tylo.codegen.softmax.cuda_tests import kernel_of
 from tylo.codegen.softmax.few import FewKernel
 from tylo.codegen.softmax.narrow import few_tile
 from tylo.proofs.effects import Effect
 from tylo.proofs.ptx.claim_check import store_widths
 from tylo.proofs.ptx.claim_effect import lower
-from tylo.proofs.ptx.claim_file import read_claim
+from tylo.proofs.ptx.claim_file import PtxClaim, claim_from_text, read_claim
 from tylo.proofs.ptx.inprocess import solve
 from tylo.proofs.ptx.parser import parse
 from tylo.proofs.specifications.softmax import SoftmaxCase, effect
 from tylo.proofs.specifications.softmax_few import FewCase
 from tylo.proofs.specifications.softmax_few import effect as few_effect
+from tylo.proofs.specifications.softmax_flat import FlatCase
+from tylo.proofs.specifications.softmax_flat import effect as flat_effect
+from tylo.proofs.specifications.softmax_flat_tiles import FlatTile
 from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
 
 _EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
 Sizes = Mapping[str, int]
+Launches = tuple[tuple[Sizes, int], ...]
+_ONE: Launches = (({}, 3),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +49,7 @@ class Kind:
 
     ptx: str
     effect: Effect
-    launches: tuple[tuple[Sizes, int], ...] = (({}, 3),)
+    launches: Launches = _ONE
     reading: Callable[[str], Effect] | None = None
 
     def prover(self) -> Prover:
@@ -60,9 +68,13 @@ class Kind:
         """Whether PTX does what the effect says in all launches."""
         return all(judge.right(ptx) for judge in self.judges)
 
+    def alike(self, ptx: str, seed: int) -> bool:
+        """Whether PTX leaves what the original leaves, in some runs of every launch."""
+        return all(judge.alike(ptx, self.ptx, judge.some(seed)) for judge in self.judges)
+
 
 _ROWS = ((1, 1, 1, 1), (5, 33, 40, 37), (3, 70, 70, 72), (8, 32, 32, 32))
-_LAUNCHES: dict[str, tuple[tuple[Sizes, int], ...]] = {
+_LAUNCHES: dict[str, Launches] = {
     "ragged": tuple(({"columns": n}, -(-n // 64)) for n in (1, 63, 64, 130)),
     "reverse": tuple(({"n": n}, 3) for n in (0, 1, 2, 5)),
     "masked_copy": tuple(({"n": n}, -(-n // 256) + 1) for n in (1, 255, 256, 700)),
@@ -70,7 +82,7 @@ _LAUNCHES: dict[str, tuple[tuple[Sizes, int], ...]] = {
 }
 
 
-def _by_rows(block_rows: int) -> tuple[tuple[Sizes, int], ...]:
+def _by_rows(block_rows: int) -> Launches:
     return tuple(
         ({"rows": rows, "columns": columns, "sx": sx, "sy": sy}, -(-rows // block_rows) + 1)
         for rows, columns, sx, sy in _ROWS
@@ -82,12 +94,11 @@ def _compiled(name: str, source: str, meant: Effect) -> Kind:
     given = {each.name for each in meant.parameters}
     if {"rows", "columns", "sx", "sy"} <= given:
         return Kind(ptx, meant, _by_rows(128 if name == "sequential" else 4))
-    return Kind(ptx, meant, _LAUNCHES.get(name, (({}, 3),)))
+    return Kind(ptx, meant, _LAUNCHES.get(name, _ONE))
 
 
-def _claimed(name: str) -> Kind:
-    claim = read_claim(_EXAMPLES / f"{name}.toml")
-    ptx = (_EXAMPLES / f"{name}.ptx").read_text()
+def _claimed(ptx: str, claim: PtxClaim, launches: Launches) -> Kind:
+    """PTX against a claim in a file."""
 
     @cache
     def lowered(widths: frozenset[int]) -> Effect:
@@ -97,8 +108,39 @@ def _claimed(name: str) -> Kind:
         return lowered(store_widths(parse(text).entry(claim.entry)))
 
     unused = {each.name: 5 for each in claim.unused}
-    found = tuple(({**unused, **sizes}, b) for sizes, b in _LAUNCHES.get(name, (({}, 3),)))
+    found = tuple(({**unused, **sizes}, blocks) for sizes, blocks in launches)
     return Kind(ptx, meant(ptx), found, meant)
+
+
+def _example(name: str) -> Kind:
+    claim = read_claim(_EXAMPLES / f"{name}.toml")
+    return _claimed((_EXAMPLES / f"{name}.ptx").read_text(), claim, _LAUNCHES.get(name, _ONE))
+
+
+def _user_loop(name: str) -> Kind:
+    source, text = user_loops.RIGHT[name]
+    ptx, claim = user_loops.compiled(source), claim_from_text(text, "claim.toml")
+    four = 4 if "vectors" in name and "rows" in name else 1
+    if "columns" not in text:
+        launches = [({"n": n}, blocks) for n, blocks in ((1, 1), (700, 2), (384, 3), (129, 1))]
+    else:
+        sizes = ((1, four), (3, 140 - 140 % four), (5, 128), (2, 260))
+        # A block a row, unless a grid goes through the rows.
+        blocks = (lambda rows: -(-rows // 2)) if "grid" in name else (lambda rows: rows)
+        launches = [({"rows": r, "columns": c}, blocks(r)) for r, c in sizes]
+    return _claimed(ptx, claim, tuple(launches))
+
+
+def _mask_sizes(modes: int, number: int, rows: int, columns: int) -> dict[str, int]:
+    """Extents and strides of the modes of a mask: apart, one upon the other, all alike."""
+    sizes = {"mask_column_stride": (1, 0, 2)[number % 3]}
+    held = 1
+    for mode in range(modes):
+        extent = 2 if mode < modes - 1 else -(-rows // held)
+        sizes[f"mask_extent_{mode}"] = extent
+        sizes[f"mask_stride_{mode}"] = (held * columns, 1 + mode, 0)[number % 3]
+        held *= extent
+    return sizes
 
 
 def _softmax(tile: SoftmaxTile, given: Mapping[str, Any]) -> Kind:
@@ -121,9 +163,7 @@ def _softmax(tile: SoftmaxTile, given: Mapping[str, Any]) -> Kind:
             sizes["out_row_stride"] = columns + (number == 0) * apart
             sizes["out_phase"] = vector - 1 if odd else number % vector
         sizes["x_phase"] = 1 if odd else (2 * number) % vector
-        sizes["mask_column_stride"] = (1, 0, 2)[number]
-        sizes["mask_extent_0"] = count
-        sizes["mask_stride_0"] = (columns, 1, 0)[number]
+        sizes |= _mask_sizes(case.mask, number, count, columns)
         known = {each.name for each in effect(case).parameters}
         sizes = {name: size for name, size in sizes.items() if name in known}
         launches.append((sizes, -(-count // tile.block_rows) + 1))
@@ -140,46 +180,30 @@ def _few(columns: int, dtype: str, out_dtype: str | None, lse: bool) -> Kind:
     return Kind(compiled(kernel.source(), kernel.entry), meant, tuple(launches))
 
 
-# vector, lanes, warps, repeats, rows of warps
-_BLOCK, _WARP = SoftmaxTile(4, 32, 4, 2), SoftmaxTile(4, 32, 1, 2, 4)
-_WARPS = SoftmaxTile(4, 32, 1, 1, 4)
-SOFTMAX: dict[str, tuple[SoftmaxTile, dict[str, Any]]] = {
-    "softmax: a block a row, log-sum-exp": (_BLOCK, {"lse": True}),
-    "softmax: a warp a row": (_WARP, {}),
-    "softmax: eight lanes a row": (SoftmaxTile(4, 8, 1, 1, 4), {"lse": True}),
-    "softmax: single columns": (SoftmaxTile(1, 32, 1, 1, 4), {}),
-    "softmax: pairs of BF16": (SoftmaxTile(2, 32, 1, 2, 4), {"dtype": "bf16"}),
-    "softmax: F16, packed": (SoftmaxTile(8, 32, 4, 2), {"dtype": "f16", "held": False}),
-    "softmax: BF16 to F32": (SoftmaxTile(8, 32, 4, 1), {"dtype": "bf16", "out_dtype": "f32"}),
-    "softmax: F32 to BF16": (SoftmaxTile(4, 32, 4, 1), {"out_dtype": "bf16"}),
-    "softmax: streamed by warps": (_WARPS, {"form": "stream"}),
-    "softmax: streamed by blocks": (SoftmaxTile(4, 32, 4, 1, 4), {"form": "stream", "lse": True}),
-    "softmax: three passes": (
-        SoftmaxTile(1, 32, 1, 1, 4),
-        {"dtype": "bf16", "form": "three_pass", "lse": True},
-    ),
-    "softmax: ragged, a mask": (SoftmaxTile(4, 32, 1, 1), {"ragged": True, "mask": 1}),
-    "softmax: ragged, streamed": (SoftmaxTile(4, 32, 4, 1), {"ragged": True, "form": "stream"}),
-    "softmax: a mask, streamed": (_WARPS, {"mask": 1, "form": "stream"}),
-    "softmax: ragged, log-sum-exp alone": (
-        _WARPS,
-        {"ragged": True, "lse": True, "out_dtype": None},
-    ),
-    "softmax: a mask, log-sum-exp alone": (_WARPS, {"mask": 1, "lse": True, "out_dtype": None}),
-    "softmax: ragged BF16": (SoftmaxTile(8, 32, 1, 1), {"ragged": True, "dtype": "bf16"}),
-}
-FEW = {
-    "softmax: pairs of columns": (2, "f32", "f32", True),
-    "softmax: single columns of F16": (1, "f16", "f16", True),
-}
+def _flat(tile: FlatTile, columns: int, given: Mapping[str, Any]) -> Kind:
+    """Narrow rows side by side."""
+    case = FlatCase(tile, columns, **{"dtype": "f32", **given})
+    kernel = kernel_of(case)
+    launches = []
+    for number, rows in enumerate((tile.rows + 3, 5, 1)):
+        sizes = {"rows": rows}
+        if case.mask:
+            sizes |= _mask_sizes(case.mask, number, rows, columns)
+        launches.append((sizes, -(-rows // tile.rows)))
+    return Kind(compiled(kernel.source(), kernel.entry), flat_effect(case), tuple(launches))
+
+
 CLAIMS = ("fragment_order", "masked_copy", "masked_vectors", "pack_pairs", "swap_halves")
 
 SMALL: dict[str, Callable[[], Kind]] = {
     name: partial(_compiled, name, source, meant)
     for name, (source, meant) in {**KINDS, **LOOP_KINDS, **MATRIX_KINDS}.items()
-} | {f"claim: {name}": partial(_claimed, name) for name in CLAIMS}
-EVERY: dict[str, Callable[[], Kind]] = SMALL | {
+} | {f"claim: {name}": partial(_example, name) for name in CLAIMS}
+LOOPS = {f"loop: {name}": partial(_user_loop, name) for name in user_loops.RIGHT}
+# By the kernel that there is: one of each kind of generated softmax kernel.
+GENERATED: dict[str, Callable[[], Kind]] = {
     name: partial(make, *case)
-    for make, cases in ((_softmax, SOFTMAX), (_few, FEW))
+    for make, cases in ((_softmax, SOFTMAX), (_few, FEW), (_flat, FLAT))
     for name, case in cases.items()
 }
+EVERY: dict[str, Callable[[], Kind]] = SMALL | LOOPS | GENERATED

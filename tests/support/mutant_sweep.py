@@ -17,26 +17,40 @@ from typing import Any
 from ptx_mutants import PtxMutant
 from tylo.layouts.errors import PtxError
 from tylo.proofs.effects import Effect
+from tylo.proofs.ptx.bitvector import Expression
 from tylo.proofs.ptx.inprocess import solve
+from tylo.proofs.ptx.nodes import evaluate_each
 from tylo.proofs.ptx.obligation import Obligation
-from tylo.proofs.ptx.obligations import obligations
+from tylo.proofs.ptx.obligations import of_contract, of_kernel
 from tylo.proofs.ptx.samples import launches
+from tylo.proofs.ptx.scene import Scene, build
 
 # Of z3's work on a script: at first, and where the judge found a fault that must not be accepted.
 _QUICK, _PATIENT = 300_000, 3_000_000
 # Processor time for a mutant to end in: so many seconds, and so many times what the original takes.
 _SECONDS, _TIMES = 1, 4
+_THREADS = 8  # tried of a block
 
 
 @dataclass(eq=False)
 class Prover:
-    """The proof against the effect that PTX is to have; it remembers what it was asked."""
+    """The proof against the effect that PTX is to have; it remembers what it was asked.
+
+    All texts are read in one domain, in which what is equal is the same node: an obligation that a
+    mutant has in common with another text is known without its script.
+    """
 
     meant: Callable[[str], Effect]
     answers: dict[str, str] = field(default_factory=dict)
+    scenes: dict[int, Scene] = field(default_factory=dict)
+    about: dict[int, tuple[Effect, list[Obligation]]] = field(default_factory=dict)
+    proven: set[tuple[Expression, ...]] = field(default_factory=set)
 
     def verdict(self, ptx: str, patient: bool = True) -> str:
-        """``"accepted"``, ``"refused"``, or ``"undecided"``, which no check takes for proven."""
+        """``"accepted"``, ``"refused"``, or ``"undecided"``, which no check takes for proven.
+
+        Without patience the first obligation that takes more than a little work ends it.
+        """
         import z3
 
         context = z3.Context()
@@ -46,27 +60,44 @@ class Prover:
                 (self.answers[script],) = solve([script], effort=effort, context=context)
             return self.answers[script]
 
-        try:
-            stated = obligations(ptx, self.meant(ptx))
-        except (PtxError, RecursionError):
-            return "refused"
-        if any(each.settled == "fails" for each in stated):
-            return "refused"
-        # What was not asked before is what the change is about.
-        left = [each for each in stated if not each.settled]
-        left.sort(key=lambda each: (each.linear or each.script) in self.answers)
+        left: Iterable[Obligation] = self._stated(ptx)
         for effort in (_QUICK, _PATIENT)[: 1 + patient]:
             hard = []
-            for each in left:
-                found = _answer(each, lambda script: ask(script, effort))  # noqa: B023
-                if found == "fails":
-                    return "refused"
-                if found != "holds":
-                    hard.append(each)
-                    if effort == _PATIENT:
-                        return "undecided"
+            try:
+                for each in left:
+                    found = self._found(each, lambda script: ask(script, effort))  # noqa: B023
+                    if found == "fails":
+                        return "refused"
+                    if found != "holds":
+                        hard.append(each)
+                        if effort == _PATIENT or not patient:
+                            return "undecided"
+            except (PtxError, RecursionError):
+                return "refused"
             left = hard
-        return "undecided" if left else "accepted"
+        return "undecided" if hard else "accepted"
+
+    def _stated(self, ptx: str) -> Iterator[Obligation]:
+        """What is to be proven, one after the other: often the first one settles it."""
+        effect = self.meant(ptx)
+        if id(effect) not in self.scenes:
+            self.scenes[id(effect)] = scene = build(effect)
+            self.about[id(effect)] = effect, list(of_contract(scene.anew()))
+        yield from self.about[id(effect)][1]
+        yield from of_kernel(self.scenes[id(effect)].anew(), ptx)
+
+    def _found(self, obligation: Obligation, ask: Callable[[str], str]) -> str:
+        if obligation.settled:
+            return obligation.settled
+        if obligation.violation.value == 0:
+            return "holds"
+        key = obligation.violation, *obligation.assumed
+        if key in self.proven:
+            return "holds"
+        found = _answer(obligation, ask)
+        if found == "holds":
+            self.proven.add(key)
+        return found
 
 
 def _answer(obligation: Obligation, ask: Callable[[str], str]) -> str:
@@ -75,11 +106,29 @@ def _answer(obligation: Obligation, ask: Callable[[str], str]) -> str:
         answer = ask(linear)
         if answer == "holds" or (answer == "fails" and obligation.exact):
             return answer
+        if _shown(obligation):
+            return "fails"
         for sizes in launches(obligation.scene.effect):
             there = obligation.at(sizes)
             if there.violation.value != 0 and ask(there.restricted()) == "fails":
                 return "fails"
     return ask(obligation.script)
+
+
+def _shown(obligation: Obligation) -> bool:
+    """Whether some thread of a sample launch violates an obligation, and all that is assumed."""
+    scene, stated = obligation.scene, [obligation.violation, *obligation.assumed]
+    named = frozenset[str]().union(*(each.variables for each in stated))
+    settle = scene.settled if any(name.startswith("last.") for name in named) else dict
+    threads = range(0, scene.effect.threads, max(1, scene.effect.threads // _THREADS))
+    points = (
+        settle(scene.point(thread, block, step, sizes=sizes))
+        for sizes in launches(scene.effect)
+        for block in sorted({0, 1, sizes.get("blocks", 1) - 1})
+        for step in range(2)
+        for thread in threads
+    )
+    return any(map(all, evaluate_each(stated, points)))
 
 
 @dataclass(eq=False)
@@ -118,7 +167,7 @@ def sweep(
     assert prover.verdict(ptx) == "accepted"
     counts = Counts()
     for mutant in every:
-        fine = judged(right, mutant.text, seconds)
+        fine = settled(right, mutant.text, seconds)
         if fine and few:
             counts.numbers["not asked, right"] += 1
             continue
@@ -129,17 +178,17 @@ def sweep(
     return counts
 
 
-def judged(right: Callable[[str], bool], ptx: str, seconds: float) -> bool:
+def settled(right: Callable[[str], bool], ptx: str, seconds: float) -> bool:
     """Whether the judge finds nothing wrong; what does not come to an end is wrong."""
     try:
-        with _limited(seconds):
+        with limited(seconds):
             return right(ptx)
     except (PtxError, TimeoutError):
         return False
 
 
 @contextmanager
-def _limited(seconds: float) -> Iterator[None]:
+def limited(seconds: float) -> Iterator[None]:
     """Raise `TimeoutError` after so many seconds of processor time."""
 
     def stop(*_: Any) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from tylo.layouts.terms import Integer, name
 from tylo.proofs.effects import (
     Buffer,
@@ -240,10 +238,3 @@ KINDS = {
     "swizzled": (SWIZZLED, tile_effect("swizzled")),
     "softmax": (SOFTMAX, softmax_effect()),
 }
-
-
-@cache
-def compiled(source: str, entry: str, architecture: str = "sm_90a") -> str:
-    from tylo.codegen.nvrtc import compile as compile_cuda
-
-    return compile_cuda(source, architecture, kernels=[entry]).ptx

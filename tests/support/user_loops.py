@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+import ptx_texts
 
 ROWS = r"""
 extern "C" __global__ void __launch_bounds__(128)
@@ -171,9 +171,25 @@ step = "column / 128"
 """
 
 
-@cache
 def compiled(source: str, architecture: str = "sm_90a") -> str:
     """The PTX of a kernel."""
-    from tylo.codegen.nvrtc import compile as compile_cuda
+    return ptx_texts.compiled(source, "k", architecture)
 
-    return compile_cuda(source, architecture, kernels=["k"]).ptx
+
+RIGHT = {
+    "rows": (ROWS, ROWS_CLAIM),
+    "rows, unrolled": (ROWS_BY_NUMBER, ROWS_CLAIM),
+    "rows, as they stand": (ROWS_AS_THEY_STAND, ROWS_CLAIM),
+    "rows in 64 bits": (ROWS_IN_64_BITS, ROWS_CLAIM),
+    "rows of an array": (ROWS, FLAT_CLAIM),
+    "rows of vectors": (ROWS_OF_VECTORS, VECTORS_CLAIM),
+    "a grid": (GRID, GRID_CLAIM),
+    "a grid, so many steps": (GRID, EXACT_GRID_CLAIM),
+    "a grid of vectors": (GRID_OF_VECTORS, GRID_OF_VECTORS_CLAIM),
+    "a grid of halves": (GRID_OF_HALVES, GRID_OF_HALVES_CLAIM),
+    "a grid, unsigned": (GRID_UNSIGNED, GRID_UNSIGNED_CLAIM),
+    "a grid in 64 bits": (GRID_IN_64_BITS, GRID_IN_64_BITS_CLAIM),
+    "a grid, computed": (GRID_TWICE, GRID_TWICE_CLAIM),
+    "rows by a grid": (NESTED, NESTED_CLAIM),
+    "rows by a grid, unrolled": (NESTED_BY_NUMBER, NESTED_CLAIM),
+}

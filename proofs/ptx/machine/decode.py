@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -76,13 +76,16 @@ class Decoder:
     target: tuple[str, ...] | None = None
     table: tuple[Opcode, ...] = OPCODES
 
-    def steps(self) -> list[Step]:
-        """The body, decoded; raises `PtxError` at the first instruction not covered."""
-        return [self.step(instruction) for instruction in self.entry.body]
+    def steps(self, forms: Sequence[Form]) -> list[Step]:
+        """The body, decoded, given what each instruction is."""
+        return [self.decoded(*each) for each in zip(self.entry.body, forms, strict=True)]
 
     def step(self, instruction: Instruction) -> Step:
-        """One instruction, decoded."""
-        form = find(self.table, instruction, self.target)
+        """One instruction, decoded; raises `PtxError` for one that is not covered."""
+        return self.decoded(instruction, find(self.table, instruction, self.target))
+
+    def decoded(self, instruction: Instruction, form: Form) -> Step:
+        """One instruction of a form, decoded."""
         sources: list[Any] = []
         targets: list[Target | None] = []
         address: Read | None = None

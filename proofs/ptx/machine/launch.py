@@ -20,7 +20,7 @@ from tylo.proofs.ptx.machine.lockstep import Lockstep
 from tylo.proofs.ptx.machine.memory import Region, Space, allocate
 from tylo.proofs.ptx.machine.races import Shadow
 from tylo.proofs.ptx.machine.state import State
-from tylo.proofs.ptx.opcodes import OPCODES
+from tylo.proofs.ptx.opcodes import OPCODES, Form, find
 from tylo.proofs.ptx.parser import parse
 from tylo.proofs.ptx.program import TYPES, Entry, Module, Variable
 
@@ -137,10 +137,8 @@ warp 0, lane 4, address 0x10000000010: global memory: outside of x [0x1000000000
             generator,
             np.zeros((blocks * warps, 32), np.int64),
         )
-        decoder = Decoder(
-            entry, registers, {**addresses, **symbols}, parameters, module.target, OPCODES
-        )
-        steps = decoder.steps()
+        decoder = Decoder(entry, registers, {**addresses, **symbols}, parameters)
+        steps = decoder.steps(_forms(ptx_text, entry_name))
         if races and sizes["shared"]:
             state.shadow = Shadow(blocks, warps, sizes["shared"], _granule(steps))
         machine = Lockstep(state, entry, steps, random=seed is not None)
@@ -159,6 +157,13 @@ warp 0, lane 4, address 0x10000000010: global memory: outside of x [0x1000000000
 def _parsed(ptx_text: str) -> Module:
     """The module of a text, which is launched again and again under many schedules."""
     return parse(ptx_text)
+
+
+@lru_cache(maxsize=16)
+def _forms(ptx_text: str, entry_name: str) -> tuple[Form, ...]:
+    """What each instruction of an entry is."""
+    module = _parsed(ptx_text)
+    return tuple(find(OPCODES, each, module.target) for each in module.entry(entry_name).body)
 
 
 def _triple(extent: int | tuple[int, ...]) -> tuple[int, int, int]:
@@ -260,9 +265,10 @@ def _registers(
     """Registers with random content, and the special ones (PTX ISA 10)."""
     shape = (blocks * warps, 32)
     registers: Registers = {}
-    for name, kind in entry.registers.items():
-        patterns = generator.integers(0, 1 << 63, size=shape, dtype=np.uint64)
-        registers[name] = patterns & np.uint64((1 << min(TYPES[kind], 64)) - 1)
+    size = (len(entry.registers), *shape)
+    patterns = generator.integers(0, 1 << 63, size=size, dtype=np.uint64)
+    for (name, kind), pattern in zip(entry.registers.items(), patterns, strict=True):
+        registers[name] = pattern & np.uint64((1 << min(TYPES[kind], 64)) - 1)
     grid, block = extents
     warp = np.repeat(np.arange(warps)[None, :], blocks, axis=0).reshape(-1, 1)
     number = first + np.repeat(np.arange(blocks), warps).reshape(-1, 1)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from effect_judge import Judge, Launch
-from mutant_sweep import judged
-from ptx_kernels import KINDS, SOFTMAX, compiled, softmax_effect
+from mutant_sweep import settled
+from ptx_kernels import KINDS, SOFTMAX, softmax_effect
+from ptx_texts import compiled
 from tylo.layouts.errors import PtxError
 
 _SIZES = {"rows": 5, "columns": 33, "sx": 40, "sy": 37}
@@ -43,7 +44,7 @@ def test_what_is_right() -> None:
     ],
 )
 def test_moved_values_and_what_is_written(old: str, new: str) -> None:
-    assert not judged(lambda _: ragged(old, new), "", seconds=20)
+    assert not settled(lambda _: ragged(old, new), "", seconds=20)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_moved_values_and_what_is_written(old: str, new: str) -> None:
     ],
 )
 def test_computed_values_are_of_their_own_row(old: str, new: str) -> None:
-    assert not judged(lambda _: softmax(old, new), "", seconds=20)
+    assert not settled(lambda _: softmax(old, new), "", seconds=20)
 
 
 def test_what_the_machine_finds_wrong_is_raised() -> None:
@@ -75,4 +76,4 @@ def test_what_does_not_end_is_wrong() -> None:
         while True:
             pass
 
-    assert not judged(endless, "", seconds=0.1)
+    assert not settled(endless, "", seconds=0.1)

@@ -11,7 +11,6 @@ from ptx_kernels import (
     blocks,
     column,
     columns,
-    compiled,
     ragged_effect,
     row,
     rows,
@@ -20,6 +19,7 @@ from ptx_kernels import (
     sy,
     thread,
 )
+from ptx_texts import compiled
 from tylo.layouts.errors import ClaimError
 from tylo.layouts.terms import name
 from tylo.proofs.effects import (

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from ptx_kernels import KINDS, SOFTMAX, columns, compiled, softmax_effect, sx
+from ptx_kernels import KINDS, SOFTMAX, columns, softmax_effect, sx
+from ptx_texts import compiled
 from tylo.layouts.errors import ClaimError, PtxError
 from tylo.proofs.effects import Part, Source, computed, effect_from_json, effect_to_json, uncovered
 from tylo.proofs.ptx.validate import Validation, validate

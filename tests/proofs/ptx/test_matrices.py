@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from ptx_kernels import compiled
 from ptx_matrix_kernels import MATRIX_KINDS
+from ptx_texts import compiled
 from tylo.layouts.errors import PtxError
 from tylo.proofs.effects import Source, computed, effect_from_json, effect_to_json, uncovered
 from tylo.proofs.ptx.validate import Validation, validate

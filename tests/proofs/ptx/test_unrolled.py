@@ -6,8 +6,9 @@ from functools import partial
 
 import pytest
 
-from ptx_kernels import compiled, rows_effect
+from ptx_kernels import rows_effect
 from ptx_loop_kernels import FOURS, SEQUENTIAL, sequential_effect
+from ptx_texts import compiled
 from tylo.layouts.errors import PtxError
 from tylo.proofs.effects import Effect
 from tylo.proofs.ptx.inprocess import solve

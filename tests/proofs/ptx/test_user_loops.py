@@ -19,31 +19,14 @@ def checked(source: str, claim: str, architecture: str = "sm_90a") -> Examined:
     return check_text(ptx, claim_from_text(claim, "claim.toml"), solve)
 
 
-RIGHT = {
-    "rows": (loops.ROWS, loops.ROWS_CLAIM),
-    "rows, unrolled": (loops.ROWS_BY_NUMBER, loops.ROWS_CLAIM),
-    "rows, as they stand": (loops.ROWS_AS_THEY_STAND, loops.ROWS_CLAIM),
-    "rows in 64 bits": (loops.ROWS_IN_64_BITS, loops.ROWS_CLAIM),
-    "rows of an array": (loops.ROWS, loops.FLAT_CLAIM),
-    "rows of vectors": (loops.ROWS_OF_VECTORS, loops.VECTORS_CLAIM),
-    "a grid": (loops.GRID, loops.GRID_CLAIM),
-    "a grid, so many steps": (loops.GRID, loops.EXACT_GRID_CLAIM),
-    "a grid of vectors": (loops.GRID_OF_VECTORS, loops.GRID_OF_VECTORS_CLAIM),
-    "a grid of halves": (loops.GRID_OF_HALVES, loops.GRID_OF_HALVES_CLAIM),
-    "a grid, unsigned": (loops.GRID_UNSIGNED, loops.GRID_UNSIGNED_CLAIM),
-    "a grid in 64 bits": (loops.GRID_IN_64_BITS, loops.GRID_IN_64_BITS_CLAIM),
-    "a grid, computed": (loops.GRID_TWICE, loops.GRID_TWICE_CLAIM),
-    "rows by a grid": (loops.NESTED, loops.NESTED_CLAIM),
-    "rows by a grid, unrolled": (loops.NESTED_BY_NUMBER, loops.NESTED_CLAIM),
-}
 _SLOW = ("rows by a grid, unrolled",)
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.slow) if n in _SLOW else n for n in RIGHT]
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in _SLOW else n for n in loops.RIGHT]
 )
 def test_right_loops_hold_for_every_size(name: str) -> None:
-    found = checked(*RIGHT[name])
+    found = checked(*loops.RIGHT[name])
     assert found.verdict == "holds", "\n".join(
         str(each) for each in found.validation.verdicts if each.verdict != "holds"
     )
@@ -52,12 +35,12 @@ def test_right_loops_hold_for_every_size(name: str) -> None:
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_120"])
 @pytest.mark.parametrize("name", ["rows", "a grid", "rows by a grid"])
 def test_they_hold_as_other_architectures_have_them(name: str, architecture: str) -> None:
-    assert checked(*RIGHT[name], architecture).verdict == "holds"
+    assert checked(*loops.RIGHT[name], architecture).verdict == "holds"
 
 
 @pytest.mark.parametrize("name", ["rows, unrolled", "a grid", "rows by a grid"])
 def test_both_solvers_agree(name: str) -> None:
-    source, claim = RIGHT[name]
+    source, claim = loops.RIGHT[name]
     with Workers(patience=60) as workers:
         found = check_text(loops.compiled(source), claim_from_text(claim, "claim.toml"), workers)
     assert found.verdict == "holds"
@@ -100,7 +83,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("name", "old", "new", "label"), WRONG)
 def test_wrong_loops_are_refused(name: str, old: str, new: str, label: str) -> None:
-    source, claim = RIGHT[name]
+    source, claim = loops.RIGHT[name]
     assert source.count(old) == 1
     if label.startswith("another"):
         with pytest.raises(PtxError, match=label):
