@@ -211,7 +211,7 @@ class _Program:
 
 
 # Conditions are tried at one sample after another.
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2048)
 def _program(roots: tuple[Expression, ...]) -> _Program:
     return _Program(roots)
 

@@ -6,7 +6,7 @@ Sample points suggest it; what is paired is then proven, never trusted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tylo.proofs.effects import Buffer, Store
@@ -79,7 +79,17 @@ def _by_some_step(scene: Scene, stores: Sequence[Access], known: dict[int, int])
     return pairing
 
 
-def sample_points(scene: Scene) -> Iterator[dict[str, int]]:
+def sample_points(scene: Scene) -> Sequence[Mapping[str, int]]:
+    """Points at which addresses are compared; what they depend on is what the walk has made."""
+    shared = ((name, variable.alignment) for name, (variable, _) in scene.shared.items())
+    ends = (scene.assumed.get(name, ()) for name in scene.made)
+    key = *scene.made, *shared, *ends
+    if key not in scene.sampled:
+        scene.sampled[key] = tuple(_sample_points(scene))
+    return scene.sampled[key]
+
+
+def _sample_points(scene: Scene) -> Iterator[dict[str, int]]:
     effect = scene.effect
     for thread in range(0, effect.threads, max(1, effect.threads // _SAMPLE_THREADS)):
         for block, step in _SAMPLE_PLACES:

@@ -52,6 +52,7 @@ class Scene:
     terms: dict[Integer, Expression]
     tables: dict[Expression, tuple[int, ...] | None]
     flows: dict[Expression, Any]
+    sampled: dict[tuple[Any, ...], tuple[_Values, ...]]
     known: tuple[_Values, ...]
     ranges: Mapping[str, tuple[int, int]]
 
@@ -315,7 +316,7 @@ def build(effect: Effect) -> Scene:
         bases[buffer.name] = domain.add(start, phase, 64)
     return Scene(
         *(effect, domain, thread, block, blocks, number, step, row, column, given, bases, assumed),
-        *({}, {}, {}, {}, {}, {}),
+        *({}, {}, {}, {}, {}, {}, {}),
         samples(effect),
         known,
     )
