@@ -11,7 +11,7 @@ bounds are those that measured fastest on an H200 (`docs/benchmarks.md`), in vec
 >>> spread(4, 1024, exact=True, masked=False, most_blocks=16)
 Spread(threads=512, cluster=1, held=True, resident=1)
 >>> spread(4, 32768, exact=True, masked=False, most_blocks=16)
-Spread(threads=128, cluster=16, held=True, resident=3)
+Spread(threads=128, cluster=16, held=True, resident=5)
 >>> spread(2, 16384, exact=True, masked=False, most_blocks=16)
 Spread(threads=128, cluster=8, held=False, resident=4)
 >>> print(spread(2, 16384, exact=True, masked=False, most_blocks=1))
@@ -20,18 +20,21 @@ None
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # Vectors of a thread whose registers hold them: of one block, and of a small block of a cluster;
 # fewer beside what a mask's offsets take.
 _ALONE = 20
 _MOST, _MOST_PACKED, _MOST_MASKED = 32, 26, 16
 _MOST_LARGE = 25  # of a large block, where nothing else holds a row
+_VECTOR_BYTES = 16
 _SMALL, _LARGE = 128, 512  # threads of a block of a cluster
 _EACH = 8  # vectors a thread of a small block, if there are enough blocks
 _FULL = 0.93  # part of the threads' vectors that a row must fill for blocks of unpacked ones
 _PACKED_RESIDENT = ((20, 4), (_MOST_PACKED, 3))  # up to so many vectors a thread
-_RESIDENT = 3
+# Registers of a multiprocessor, and of a thread beside the values that it holds: of whole vectors,
+# of ragged rows, under a mask. Small blocks are as many as they leave room for, up to 8.
+_REGISTERS, _BESIDE, _BESIDE_RAGGED, _BESIDE_MASKED = 65536, 24, 30, 56
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +64,10 @@ def spread(
     if one is not None:
         return one
     if most_blocks > 1:
+        beside = _BESIDE_MASKED if masked else _BESIDE if exact else _BESIDE_RAGGED
         for small in _small_blocks(size, vectors, masked=masked, most_blocks=most_blocks):
             if small.cluster <= most_blocks:
-                return small
+                return replace(small, resident=_resident(size, vectors, small, beside))
     cluster = power_above(-(-vectors // (_LARGE * largest)))
     return Spread(_LARGE, cluster, held=size == 4) if cluster <= most_blocks else None
 
@@ -112,14 +116,25 @@ def _small_blocks(size: int, vectors: int, *, masked: bool, most_blocks: int) ->
     cluster = power_above(-(-vectors // (_SMALL * _EACH)))
     if size == 4:
         cluster = min(cluster, most_blocks)
-        each = -(-vectors // (_SMALL * cluster))
-        fits = each <= (_MOST_MASKED if masked else _MOST)
-        return [Spread(_SMALL, cluster, resident=_RESIDENT)] if fits else []
+        fits = _each(vectors, cluster) <= (_MOST_MASKED if masked else _MOST)
+        return [Spread(_SMALL, cluster)] if fits else []
     found = []
-    full = vectors / (_SMALL * cluster * -(-vectors // (_SMALL * cluster)))
+    full = vectors / (_SMALL * cluster * _each(vectors, cluster))
     if cluster <= 8 and full >= _FULL and not masked:
-        found.append(Spread(_SMALL, cluster, resident=_RESIDENT))
+        found.append(Spread(_SMALL, cluster))
     cluster = power_above(-(-vectors // (_SMALL * (_MOST_MASKED if masked else _MOST_PACKED))))
-    each = -(-vectors // (_SMALL * cluster))
-    resident = next(blocks for most, blocks in _PACKED_RESIDENT if each <= most)
-    return [*found, Spread(_SMALL, cluster, held=False, resident=resident)]
+    return [*found, Spread(_SMALL, cluster, held=False)]
+
+
+def _each(vectors: int, cluster: int) -> int:
+    """Vectors of a thread of a small block."""
+    return -(-vectors // (_SMALL * cluster))
+
+
+def _resident(size: int, vectors: int, small: Spread, beside: int) -> int:
+    """Small blocks that the registers of a multiprocessor hold."""
+    each = _each(vectors, small.cluster)
+    if not small.held:
+        return next(blocks for most, blocks in _PACKED_RESIDENT if each <= most)
+    registers = -(-(each * _VECTOR_BYTES // size + beside) // 8) * 8
+    return min(8, _REGISTERS // (_SMALL * registers))

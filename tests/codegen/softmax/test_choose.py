@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -106,8 +107,12 @@ def asked(
         asked(200003, "f16", "f16"),
         asked(12000, "bf16", "f32"),
         asked(151936, "bf16", "bf16"),
+        asked(262144, "f32", lse=True),
+        asked(65537, "bf16", "bf16", lse=True),
+        replace(asked(65537, "bf16", "bf16", lse=True), mask=MaskGeometry(((4, 1),) * 3, 1)),
+        replace(asked(262144, "f32", lse=True), mask=MaskGeometry(((4, 1),) * 3, 1)),
     ],
-    ids=lambda request: f"{request.columns}-{request.dtype}",
+    ids=lambda request: f"{request.columns}-{request.dtype}{'-masked' if request.mask else ''}",
 )
 def test_the_build_gate(request_: SoftmaxRequest) -> None:
     """Kernels that nearly fill the registers neither spill nor keep arrays in memory."""
