@@ -75,6 +75,10 @@ class AcrossKernel:
 
     def source(self) -> str:
         """The whole translation unit: no header, no include."""
+        return f"{self.functions()}\n{entry(self.entry, self.parameters)}"
+
+    def functions(self) -> str:
+        """All but the entry: `Arguments` and `softmax_kernel`."""
         tile, out = self.tile, self.out_dtype or "f32"
         sizes = {tile.vector * BYTES[self.dtype]}
         if self.out_dtype:
@@ -104,7 +108,6 @@ class AcrossKernel:
                 self._exchange(),
                 self._store_log_sum_exp(),
                 cuda_file("softmax", "across.cuh"),
-                entry(self.entry, self.parameters),
             ]
         )
 

@@ -20,12 +20,15 @@ from tylo.codegen.lane_programs.cuda_reading import float_literal
 from tylo.codegen.pack_operand_a.cuda_tests import CudaTest
 from tylo.codegen.printing import expression
 from tylo.codegen.softmax import oracle
+from tylo.codegen.softmax.across import AcrossKernel
 from tylo.codegen.softmax.few import FewKernel
 from tylo.codegen.softmax.flat import FlatKernel
 from tylo.codegen.softmax.kernel import Form, SoftmaxKernel
 from tylo.codegen.softmax.memory import constants
+from tylo.codegen.softmax.placement import Placement
 from tylo.codegen.softmax.request import BYTES
 from tylo.layouts.terms import name
+from tylo.proofs.specifications.softmax_across import AcrossCase
 from tylo.proofs.specifications.softmax_cases import Case
 from tylo.proofs.specifications.softmax_few import FewCase
 from tylo.proofs.specifications.softmax_flat import FlatCase
@@ -38,12 +41,15 @@ _ROWS, _COLUMNS = 5, 512  # at most
 _PER_LINE = 8
 
 
-def kernel_of(case: Case) -> SoftmaxKernel | FewKernel | FlatKernel:
+def kernel_of(case: Case) -> SoftmaxKernel | FewKernel | FlatKernel | AcrossKernel:
     """The kernel that a specification's case is about."""
+    modes = None if isinstance(case, FewCase) else case.mask or None
+    if isinstance(case, AcrossCase):
+        tile, out = case.tile, case.out_dtype
+        return AcrossKernel(tile, case.dtype, out, case.held, modes, case.lse)
     if isinstance(case, FewCase):
         return FewKernel(case.tile, case.dtype, case.out_dtype, case.lse)
     if isinstance(case, FlatCase):
-        modes = case.mask or None
         return FlatKernel(case.tile, case.columns, case.dtype, case.writes, modes, case.lse)
     return SoftmaxKernel(
         case.tile,
@@ -52,7 +58,7 @@ def kernel_of(case: Case) -> SoftmaxKernel | FewKernel | FlatKernel:
         form=_FORMS[case.form],
         ragged=case.ragged,
         held=case.held,
-        mask_modes=case.mask or None,
+        mask_modes=modes,
         lse=case.lse,
     )
 
@@ -71,6 +77,11 @@ def few_rows(case: Case) -> tuple[int, int]:
         return min(block_rows(case), _ROWS), case.tile.columns
     if isinstance(case, FlatCase):
         return min(block_rows(case), _ROWS), case.columns
+    if isinstance(case, AcrossCase):
+        # Two runs of vectors of rows, if a block has as many; columns that end inside a step.
+        rows = min(block_rows(case), 2 * case.tile.vector)
+        step = case.tile.step
+        return rows, min(max(1, step - 1) if case.held else step + 1, _COLUMNS)
     columns = min(case.tile.capacity, _COLUMNS)
     if columns > case.tile.vector:
         columns -= case.tile.vector
@@ -78,6 +89,13 @@ def few_rows(case: Case) -> tuple[int, int]:
         columns += case.tile.capacity
     columns -= columns % case.tile.vector
     return min(case.tile.block_rows, _ROWS), columns + case.ragged
+
+
+def placement(rows: int, columns: int, case: Case, apart: int = 0) -> Placement:
+    """Where those rows lie: in two runs where they run across memory, if they are whole vectors."""
+    if not isinstance(case, AcrossCase):
+        return Placement(rows, columns, apart=apart)
+    return Placement(rows, columns, rows // (1 + (rows % (2 * case.tile.vector) == 0)), apart)
 
 
 def kept(rows: int, columns: int, case: Case) -> NDArray[Any] | None:
@@ -102,6 +120,13 @@ def mask_modes(rows: int, columns: int, case: Case) -> dict[str, int]:
     return found
 
 
+def strides(x: Placement, out: Placement | None = None) -> dict[str, int]:
+    """What a kernel is told of where x and out lie."""
+    found = {"inner": x.inner, "row_stride": x.row_stride, "column_stride": x.column_stride}
+    out = out or x
+    return found | {"out_row_stride": out.row_stride, "out_column_stride": out.column_stride}
+
+
 def scores(rows: int, columns: int, dtype: str) -> NDArray[Any]:
     """Bit patterns ``[row, column]``: normal scores, an empty row, and a row with a NaN."""
     import numpy
@@ -118,13 +143,15 @@ def cuda_tests(case: Case) -> tuple[CudaTest, ...]:
     import numpy
 
     kernel, (rows, columns) = kernel_of(case), few_rows(case)
+    placed = placement(rows, columns, case)
     given, keep = scores(rows, columns, case.dtype), kept(rows, columns, case)
     probabilities, logarithms = oracle.softmax(oracle.widened(given, case.dtype), keep)
     if not case.out_dtype:
         probabilities = probabilities[:0]
     if not case.lse:
         logarithms = logarithms[:0]
-    wanted = numpy.concatenate([probabilities.reshape(-1), logarithms])
+    stored = placed.spread(probabilities) if probabilities.size else probabilities.reshape(-1)
+    wanted = numpy.concatenate([stored, logarithms])
     relative, absolute = oracle.tolerance(case.out_dtype)
     relative *= 4  # of the exponent's own rounding
     apart = float_literal(oracle.LOGARITHM_APART)
@@ -135,6 +162,7 @@ def cuda_tests(case: Case) -> tuple[CudaTest, ...]:
         "lse": "found_logarithms",
         "mask": "reinterpret_cast<const unsigned char*>(mask_words_held)",
         "rows": "tested_rows",
+        **{label: f"{n}ull" for label, n in strides(placed).items()},
         "mask_column_stride": "1u",
         **{label: f"{n}ull" for label, n in mask_modes(rows, columns, case).items()},
     }
@@ -158,7 +186,7 @@ def cuda_tests(case: Case) -> tuple[CudaTest, ...]:
                     "tested": wanted.size,
                 }
             ),
-            _table("score_words", _words(given)),
+            _table("score_words", _words(placed.spread(given))),
             *([] if keep is None else [_table("mask_words_held", _words(keep))]),
             _table("expected", _words(wanted.astype(numpy.float32))),
             f"__device__ __align__(16) unsigned found_words[{out_words + 4}];\n"

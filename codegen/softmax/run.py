@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from tylo.codegen.launch.arguments import Argument, Input, Output
 from tylo.codegen.softmax import oracle
+from tylo.codegen.softmax.across import AcrossKernel
 from tylo.codegen.softmax.cuda_tests import (
     block_rows,
     few_rows,
     kept,
     kernel_of,
     mask_modes,
+    placement,
     scores,
+    strides,
 )
 from tylo.codegen.softmax.kernel import SoftmaxKernel
 from tylo.proofs.specifications.softmax_cases import case_of
@@ -31,21 +34,21 @@ def compared_rows(module: Any, parameters: Mapping[str, int | str]) -> tuple[int
 
     case = case_of(parameters)
     kernel, (_, columns) = kernel_of(case), few_rows(case)
-    apart = 2 * case.tile.vector if isinstance(kernel, SoftmaxKernel) else 0
-    rows, pitch = 2 * block_rows(case) + 1, columns + apart
+    strided = isinstance(kernel, SoftmaxKernel | AcrossKernel)
+    rows = 2 * block_rows(case) + 1
+    if isinstance(kernel, AcrossKernel):
+        rows = 2 * (block_rows(case) + case.tile.vector)
+    placed = placement(rows, columns, case, 2 * case.tile.vector if strided else 0)
     given, keep = scores(rows, columns, case.dtype), kept(rows, columns, case)
-    padded = numpy.zeros((rows, pitch), given.dtype)
-    padded[:, :columns] = given
     word = numpy.uint32 if case.out_dtype == "f32" else numpy.uint16
     sizes: dict[str, Argument] = {
-        "x": Input(padded),
-        "out": Output((rows, pitch), word),
+        "x": Input(placed.spread(given)),
+        "out": Output(placed.elements, word),
         "lse": Output(rows, numpy.float32),
         "mask": Input(numpy.zeros(1, bool) if keep is None else keep, alignment=1),
         "rows": numpy.uint64(rows),
         "columns": numpy.uint32(columns),
-        "row_stride": numpy.uint64(pitch),
-        "out_row_stride": numpy.uint64(pitch),
+        **{label: numpy.uint64(n) for label, n in strides(placed).items()},
         "mask_column_stride": numpy.uint64(1),
         **{name: numpy.uint64(n) for name, n in mask_modes(rows, columns, case).items()},
     }
@@ -58,8 +61,8 @@ def compared_rows(module: Any, parameters: Mapping[str, int | str]) -> tuple[int
     wanted, logarithms = oracle.softmax(oracle.widened(given, case.dtype), keep)
     checks, first = [], ""
     if case.out_dtype:
-        wrong = ~_near(found[0][:, :columns], wanted, case.out_dtype)
-        beside = found[0][:, columns:] != numpy.iinfo(word).max
+        wrong = ~_near(placed.gathered(found[0]), wanted, case.out_dtype)
+        beside = placed.between(found[0]) != numpy.iinfo(word).max
         checks += [wrong.reshape(-1), beside.reshape(-1)]
     if case.lse:
         checks.append(~oracle.near_logarithm(found[-1], logarithms))

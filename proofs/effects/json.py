@@ -24,6 +24,7 @@ from tylo.proofs.effects.values import (
 )
 
 SCHEMA = "tylo.effect/1"
+_RARE = ("round", "run", "run_stride")  # left out where they are zero
 _Built = TypeVar("_Built")
 
 
@@ -42,6 +43,7 @@ def effect_to_json(effect: Effect) -> dict[str, Any]:
             parameters=[_parameter_to_json(parameter) for parameter in effect.parameters],
             preconditions=[_less_to_json(condition) for condition in effect.preconditions],
             arguments=list(effect.arguments),
+            alternatives=[[_less_to_json(each) for each in one] for one in effect.alternatives],
         ),
         "schema": SCHEMA,
         "entry": effect.entry,
@@ -61,7 +63,8 @@ def _terms(value: Any) -> dict[str, Any] | None:
     """A dataclass of terms alone."""
     if value is None:
         return None
-    return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
+    found = {field.name: getattr(value, field.name) for field in fields(value)}
+    return {each: to_json(term) for each, term in found.items() if each not in _RARE or term != 0}
 
 
 def _less_to_json(condition: Less) -> list[Any]:
@@ -101,17 +104,10 @@ def _store_to_json(store: Store) -> dict[str, Any]:
             repeat=to_json(store.repeat) if store.repeat != 1 else None,
             rounds=to_json(store.rounds) if store.rounds != 1 else None,
             where=[_less_to_json(condition) for condition in store.where],
-            element=_element_to_json(store.element),
+            element=_terms(store.element),
         ),
         "parts": [_part_to_json(part) for part in store.parts],
     }
-
-
-def _element_to_json(element: Element | None) -> dict[str, Any] | None:
-    terms = _terms(element)
-    if element is not None and terms is not None and element.round == 0:
-        del terms["round"]
-    return terms
 
 
 def _part_to_json(part: Part) -> dict[str, Any]:
@@ -122,6 +118,8 @@ def _part_to_json(part: Part) -> dict[str, Any]:
                 **_present(
                     first=None if source.first is None else to_json(source.first),
                     end=None if source.end is None else to_json(source.end),
+                    count=None if source.count == 1 else to_json(source.count),
+                    apart=None if source.apart == 0 else to_json(source.apart),
                 ),
             }
             for source in part.sources
@@ -158,6 +156,7 @@ def effect_from_json(data: Any) -> Effect:
         ),
         preconditions=_Optional(_each(_less_from_json)),
         arguments=_Optional(_each(_text)),
+        alternatives=_Optional(_each(_each(_less_from_json))),
         entry=_text,
         threads=_integer,
         maximum_blocks=_integer,
@@ -192,7 +191,7 @@ def _store_from_json(item: Any) -> Store:
         repeat=_Optional(from_json),
         rounds=_Optional(from_json),
         where=_Optional(_each(_less_from_json)),
-        element=_Optional(lambda data: _of_terms(Element, {"round": 0, **data})),
+        element=_Optional(lambda data: _of_terms(Element, data)),
         parts=_each(_part_from_json),
     )
 
@@ -207,7 +206,8 @@ def _part_from_json(item: Any) -> Part:
 
 
 def _source_from_json(item: Any) -> Source:
-    return _build(Source, item, buffer=_text, first=_Optional(from_json), end=_Optional(from_json))
+    terms = {each: _Optional(from_json) for each in ("first", "end", "count", "apart")}
+    return _build(Source, item, buffer=_text, **terms)
 
 
 def _less_from_json(item: Any) -> Less:
@@ -217,7 +217,8 @@ def _less_from_json(item: Any) -> Less:
 
 
 def _of_terms(kind: type[_Built], data: Any) -> _Built:
-    readers = {field.name: from_json for field in fields(kind)}  # type: ignore[arg-type]
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    readers = {each: _Optional(from_json) if each in _RARE else from_json for each in names}
     return _build(kind, data, **readers)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -46,12 +47,31 @@ class Less:
 class Matrix:
     """The elements ``row * stride + column`` with ``row < rows`` and ``column < columns``.
 
-    All three are terms over the sizes. That rows do not overlap, columns <= stride, is proven.
+    With a `run`, only so many columns lie side by side, and the next ones begin `run_stride`
+    further on: ``row * stride + column // run * run_stride + column % run``. All are terms over the
+    sizes. That no two elements are one place is proven.
     """
 
     rows: Integer
     columns: Integer
     stride: Integer
+    run: Integer = 0
+    run_stride: Integer = 0
+
+    @property
+    def terms(self) -> tuple[Integer, ...]:
+        """All that it is made of."""
+        return self.rows, self.columns, self.stride, self.run, self.run_stride
+
+    def place(self, row: Integer, column: Integer) -> Integer:
+        """Where an element is, in elements.
+
+        >>> show(Matrix(4, 8, 4, 2, 100).place(named("i"), named("j")))
+        'i * 4 + j / 2 * 100 + j % 2'
+        """
+        if self.run == 0:
+            return row * self.stride + column
+        return row * self.stride + (column // self.run * self.run_stride + column % self.run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +186,15 @@ class Source:
     """What may flow into a computed value: a buffer, between the bytes `first` and `end`.
 
     Both are terms over thread, block and sizes, those of the thread that stores; `None` for both
-    means the whole buffer.
+    means the whole buffer. With a `count`, there are so many such ranges, each `apart` bytes after
+    the one before: the elements of a row that runs across memory.
     """
 
     buffer: str
     first: Integer | None = None
     end: Integer | None = None
+    count: Integer = 1
+    apart: Integer = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +295,8 @@ class Effect:
     `arguments` names, in its order: all buffers, and a parameter that it leaves out is any number
     within its bounds, such as the phase of a buffer. `preconditions` between the sizes and
     ``blocks`` are assumed, such as ``Less(columns, stride + 1)``, or a grid large enough for all
-    rows. The launch gives the kernel `shared_bytes` of dynamic shared memory.
+    rows; and of `alternatives`, if there are any, all conditions of one. The launch gives the
+    kernel `shared_bytes` of dynamic shared memory.
     """
 
     entry: str
@@ -284,6 +308,7 @@ class Effect:
     preconditions: tuple[Less, ...] = ()
     arguments: tuple[str, ...] = ()
     shared_bytes: int = 0
+    alternatives: tuple[tuple[Less, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if not 1 <= self.threads <= BLOCK_LIMIT:
@@ -309,15 +334,15 @@ class Effect:
                 hint=f"name each of {called} once",
             )
         launch = [*sizes, "blocks"]
-        for condition in self.preconditions:
+        for condition in (*self.preconditions, *itertools.chain(*self.alternatives)):
             _compares_only(condition, launch)
         for buffer in self.buffers:
             _mentions_only(buffer.elements_per_block or 0, sizes)
             _mentions_only(buffer.elements or 0, sizes)
             _mentions_only(buffer.phase, sizes)
             if buffer.written is not None:
-                for extent in (buffer.written.rows, buffer.written.columns, buffer.written.stride):
-                    _mentions_only(extent, sizes)
+                for term in buffer.written.terms:
+                    _mentions_only(term, sizes)
         for store in self.stores:
             self._require(store.buffer, "out")
             _mentions_only(store.repeat, launch)
@@ -329,7 +354,7 @@ class Effect:
             for part in store.parts:
                 for source in part.sources:
                     self._require(source.buffer, "in")
-                    for term in (source.first or 0, source.end or 0):
+                    for term in (source.first or 0, source.end or 0, source.count, source.apart):
                         _mentions_only(term, ["thread", "block", *launch])
                 if part.conversion != COMPUTED:
                     self._require(part.buffer, "in")

@@ -25,6 +25,7 @@ def assumptions(effect: Effect) -> tuple[str, ...]:
             for parameter in effect.parameters
         ),
         *_conditions(effect.preconditions),
+        *_one_of(effect),
         "no two buffers overlap",
     )
 
@@ -42,6 +43,12 @@ def _conditions(stated: Sequence[Less]) -> Iterator[str]:
             yield f"{show(condition.left)} == {show(partner.left)}"
         else:
             yield str(condition)
+
+
+def _one_of(effect: Effect) -> Iterator[str]:
+    """The alternatives of an effect, as one."""
+    if effect.alternatives:
+        yield ", or ".join(" and ".join(_conditions(each)) for each in effect.alternatives)
 
 
 def _predecessor(condition: Less) -> Integer | None:

@@ -19,7 +19,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from math import gcd
 
 from tylo.proofs.ptx.forms import (
     Form,
@@ -35,7 +36,7 @@ from tylo.proofs.ptx.forms import (
     text,
     total,
 )
-from tylo.proofs.ptx.products import Product, lemmas
+from tylo.proofs.ptx.products import Product, lemmas, signs
 
 _NAME = re.compile(r"[A-Za-z][\w.]*")
 _CONNECTIVES = {"bvand": "and", "bvor": "or", "bvxor": "xor", "ite": "ite", "=": "="}
@@ -52,10 +53,13 @@ class Atoms:
         self.products: dict[tuple[str, ...], str] = {}
         self.factors: dict[tuple[str, str], Product] = {}
         self.mentioned: list[Product] = []
+        self.divisors: dict[str, tuple[str, str]] = {}  # and quotient times divisor, by quotient
         self.facts: dict[str, list[str]] = {}  # by the name that they are about
         self.equalities: dict[str, Form] = {}  # what is zero where a truth value is true
         self.quotients: dict[tuple[str, int], tuple[Form, str]] = {}
+        self.divided_by: dict[str, tuple[Form, int]] = {}  # by the name of the quotient
         self.residues: dict[str, tuple[str, int]] = {}
+        self.remainders: dict[str, tuple[Form, int]] = {}  # a form and a divisor, by atom
         self.doubtful: set[str] = set()  # remainders, and what is made of them
 
     def variable(self, name: str, bounds: Range) -> Form:
@@ -104,18 +108,50 @@ class Atoms:
         """The quotient of a form by a positive number, rounded down, as an atom."""
         low, high = self.interval(form)
         spelled = self.named(form)
+        inner = self.divided_by.get(spelled)
+        if inner is not None:
+            # A quotient of a quotient is one by the product.
+            found = self.divided(inner[0], inner[1] * divisor)
+            ((called,),) = found
+            self.quotients[spelled, divisor] = form, called
+            return found
         text = f"(div {spelled} {divisor})"
         found = self.defined(text, (low // divisor, high // divisor))
         self.quotients[spelled, divisor] = form, self.name(text)
+        self.divided_by[self.name(text)] = form, divisor
         return found
 
     def residue(self, form: Form, divisor: int) -> Form:
         """What is left of a form by division by a positive number, as an atom."""
+        ones = form.get((), 0)
+        varying = {each: times for each, times in form.items() if each}
+        common = gcd(content(varying), divisor)
+        if common > 1:
+            # What varies is a multiple: so is what is left of it.
+            whole = total(
+                {each: n // common for each, n in varying.items()}, constant(ones // common)
+            )
+            rest = self.residue(whole, divisor // common) if common < divisor else {}
+            return total(scaled(rest, common), constant(ones % common))
         spelled = self.named(form)
         text = f"(mod {spelled} {divisor})"
         found = self.defined(text, (0, divisor - 1))
         self.residues[self.name(text)] = spelled, divisor
+        self.remains(found, form, divisor)
         return found
+
+    def remains(self, atom: Form, form: Form, size: int) -> None:
+        """Know that an atom is what is left of a form by division."""
+        for (name,) in atom.keys() - {()}:
+            self.remainders[name] = form, size
+
+    def left(self, form: Form, divisor: int) -> tuple[Form, int] | None:
+        """Of what a form alone is left, and by which larger multiple of a divisor it is."""
+        if len(form) != 1 or next(iter(form.values())) != 1:
+            return None
+        (each,) = form
+        found = self.remainders.get(each[0]) if len(each) == 1 else None
+        return found if found and found[1] > divisor and not found[1] % divisor else None
 
     def joined(self, form: Form) -> Form:
         """The form in which a quotient, so often as it was divided, and the rest are the whole."""
@@ -180,7 +216,26 @@ class Atoms:
         low, high = self.interval(difference)
         if high < 0 or low >= 0:
             return "true" if high < 0 else "false"
-        return self.name(f"(< {self._sides(difference)})", "Bool")
+        truth = self.name(f"(< {self._sides(difference)})", "Bool")
+        if truth not in self.facts:
+            self.facts[truth] = [f for each in self._factored(difference) for f in signs(*each)]
+        return truth
+
+    def _factored(self, difference: Form) -> Iterator[tuple[str, str, str]]:
+        """What a form counts a size by, the size, and their product, where lemmas may not do.
+
+        A place that is some columns after another one is compared with the end of all columns.
+        """
+        counts: dict[str, dict[tuple[str, ...], int]] = {}
+        for each, times in difference.items():
+            for index, name in enumerate(each if len(each) <= 2 else ()):
+                counts.setdefault(name, {})[each[:index] + each[index + 1 :]] = times
+        for name, count in counts.items():
+            by = content(count)
+            form = {each: times // by for each, times in count.items()}
+            ones = abs(form.get((), 0))
+            if ones > 1 and len(form) > 2 and self.ranges[name][0] >= 0 and (name,) not in form:
+                yield self.text(form), name, self.text(product(form, atom(name)))
 
     def _sides(self, difference: Form) -> str:
         """The two numbers whose difference a form is."""
@@ -242,6 +297,7 @@ class Atoms:
             self.multiply(atom(called), {each: n // common for each, n in divisor.items()})
             rest = total(dividend, product(atom(called), divisor), -1)
             by = self.text(divisor)
+            self.divisors[called] = by, self.text(product(atom(called), divisor))
             self.facts[called] = [
                 f"(=> (< 0 {by}) (and (<= 0 {self.text(rest)}) (< {self.text(rest)} {by})))",
                 f"(=> (= {by} 0) (= {called} {by_zero}))",
@@ -278,9 +334,22 @@ class Atoms:
             held = dict.fromkeys(about)
             self._need([text for p in held for text in (p.name, *p.factors)], needed, facts)
         lines = [line for name, found in self.lines.items() if name in needed for line in found]
-        lines += [f"(assert {fact})" for fact in (*facts, *lemmas(list(held)))]
+        stated_of = (*facts, *lemmas(list(held)), *self._multiples(needed))
+        lines += [f"(assert {fact})" for fact in stated_of]
         lines += [f"(assert {each})" for each in stated]
         return "\n".join(["(set-logic QF_LIA)", *lines, "(check-sat)", ""])
+
+    def _multiples(self, needed: Iterable[str]) -> list[str]:
+        """What is left of quotient times divisor, where what is left of the divisor is spoken of.
+
+        Rows that are cut into runs of whole vectors are cut between vectors.
+        """
+        found = []
+        for rest, (spelled, by) in self.residues.items():
+            for quotient, (divisor, multiple) in self.divisors.items():
+                if spelled == divisor and {rest, quotient} <= set(needed):
+                    found.append(f"(=> (= {rest} 0) (= (mod {multiple} {by}) 0))")
+        return found
 
     def _need(self, texts: Iterable[str], needed: set[str], facts: dict[str, None]) -> None:
         waiting = list(texts)

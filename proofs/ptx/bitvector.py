@@ -70,8 +70,13 @@ class BitVectors:
         return self._node("function", name, tuple(operands), width)
 
     def by_pieces(self, value: Expression) -> bool:
-        """Whether shifts and masks of a value are kept as pieces of it."""
-        return value.opaque
+        """Whether shifts and masks of a value are kept as pieces of it.
+
+        So they are of a thread some bits of whose number are those of any lane: the others remain.
+        """
+        if value.opaque or value.operator != "concat":
+            return value.opaque
+        return any(name.startswith("origin.") for name in value.variables)
 
     @staticmethod
     def _fits(name: str, parts: Sequence[Expression], widths: Sequence[int]) -> None:
@@ -351,6 +356,12 @@ class BitVectors:
                 return self.multiply(operands[0], operands[1], width)
             case "bvand":
                 return self.bit_and(operands[0], operands[1], width)
+            case "bvor":
+                return self.bit_or(operands[0], operands[1], width)
+            case "bvshl":
+                return self.shift_left(operands[0], operands[1], width)
+            case "bvlshr":
+                return self.shift_right(operands[0], operands[1], width, False)
             case operator if operator in FOLD:
                 return self._binary(operator, operands[0], operands[1], width)
         return self._node(node.operator, node.attribute, tuple(operands), width)

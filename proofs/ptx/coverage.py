@@ -17,8 +17,12 @@ no other store
     At none of its elements is the element reached by another store.
 nothing left out
     Every element is reached by some store.
+side by side
+    Where rows are cut into runs, all elements of a store lie in one of them.
 rows apart
-    Columns are at most the stride, or there is only one row: two elements are never one place.
+    Columns are at most the stride, or there is only one row: two elements are never one place. Of
+    rows that are cut into runs, either all that is a row apart fits between two runs, or all runs
+    of a row fit between two rows.
 """
 
 from __future__ import annotations
@@ -57,11 +61,8 @@ def written_as_said(scene: Scene, buffer: Buffer) -> Iterator[Statement]:
     ]
     yield Statement(
         f"{buffer.name}: rows apart",
-        scene.all_of(
-            [_less(scene, matrix.stride, matrix.columns), _less(scene, 1, matrix.rows)],
-        ),
-        f"{show(matrix.columns)} columns",
-        f"at most the stride, {show(matrix.stride)}",
+        scene.negate(_apart(scene, matrix)),
+        *_words(matrix),
     )
     for index, store in stores:
         yield from _placed(scene, buffer, matrix, index, store)
@@ -88,7 +89,7 @@ def _placed(
     element = _element(store)
     performed = scene.performed(store)
     size = buffer.element_bits // 8
-    place = (element.row * matrix.stride + element.column) * size
+    place = matrix.place(element.row, element.column) * size
     found, wanted = (scene.address(buffer.name, term) for term in (store.offset, place))
     yield Statement(
         f"store {index}: element",
@@ -111,6 +112,52 @@ def _placed(
         f"an element outside {show(matrix.rows)} x {show(matrix.columns)}",
         "elements inside",
     )
+    if matrix.run != 0 and width > 1:
+        last = element.column % matrix.run + (width - 1)
+        yield Statement(
+            f"store {index}: side by side",
+            scene.all_of([performed, scene.negate(_less(scene, last, matrix.run))]),
+            f"{width} elements from the {show(element.column % matrix.run)}th of a run on",
+            f"all in one run of {show(matrix.run)}",
+        )
+
+
+def _apart(scene: Scene, matrix: Matrix) -> Expression:
+    """Whether two elements are never one place."""
+    domain = scene.domain
+
+    def fits(count: Integer, width: Integer, stride: Integer) -> Expression:
+        """Whether so many parts of a width lie apart, at a stride."""
+        alone, wide = _less(scene, 1, count), _less(scene, stride, width)
+        return scene.negate(domain.bit_and(alone, wide, 1))
+
+    if matrix.run == 0:
+        return fits(matrix.rows, matrix.columns, matrix.stride)
+    runs = (matrix.columns - 1) // matrix.run + 1
+    rows_wide = (matrix.rows - 1) * matrix.stride + matrix.run
+    runs_wide = (runs - 1) * matrix.run_stride + matrix.run
+    # Whole rows inside of a stride of runs, or all runs of a row inside of a stride of rows.
+    rows_first = scene.all_of(
+        [
+            fits(matrix.rows, matrix.run, matrix.stride),
+            fits(runs, rows_wide, matrix.run_stride),
+        ]
+    )
+    runs_first = scene.all_of(
+        [
+            fits(runs, matrix.run, matrix.run_stride),
+            fits(matrix.rows, runs_wide, matrix.stride),
+        ]
+    )
+    return domain.bit_or(rows_first, runs_first, 1)
+
+
+def _words(matrix: Matrix) -> tuple[str, str]:
+    """What is not apart, and how it should be."""
+    if matrix.run == 0:
+        return f"{show(matrix.columns)} columns", f"at most the stride, {show(matrix.stride)}"
+    strides = f"{show(matrix.stride)} and {show(matrix.run_stride)}"
+    return f"rows, and runs of {show(matrix.run)}", f"apart at strides {strides}"
 
 
 def _alone(

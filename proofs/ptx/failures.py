@@ -13,7 +13,7 @@ from typing import TypeAlias
 from tylo.proofs.ptx.bitvector import Expression, evaluate
 from tylo.proofs.ptx.obligation import Obligation
 from tylo.proofs.ptx.remedies import remedy
-from tylo.proofs.ptx.samples import holds, launches
+from tylo.proofs.ptx.samples import allowed, launches
 from tylo.proofs.ptx.scene import Scene
 
 Solve: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
@@ -55,7 +55,7 @@ def refuted(obligation: Obligation, solve: Solve) -> Refuted | None:
     few = {"blocks": min(_FEW_BLOCKS, scene.most_blocks)}
     known = [few | sizes for sizes in launches(scene.effect)]
     largest = {name: scene.ranges[name][1] for name in (*scene.sizes, "blocks")}
-    if all(holds(each, largest) for each in scene.effect.preconditions):
+    if allowed(scene.effect, largest):
         known.append(largest)
     for sizes in known:
         there = obligation.at(sizes)

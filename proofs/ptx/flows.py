@@ -180,6 +180,8 @@ def inside(scene: Scene, guard: Expression, found: Flow, source: Source) -> bool
     """Whether all that flows from a source's buffer lies in its range, wherever the guard holds."""
     if source.first is None or source.end is None:
         return True
+    if source.count != 1:
+        return False
     least, _ = extent(scene.ranges, source.first)
     if least < 0:
         return False

@@ -58,7 +58,10 @@ class Places:
             rest = self.atoms.name(f"(mod {text} {size})")
             found = f"(ite (< {rest} {end}) {rest} (- {rest} {size}))"
         make = self.atoms.remainder if doubtful else self.atoms.defined
-        return make(found, (low, end - 1))
+        result = make(found, (low, end - 1))
+        if low == 0 and not doubtful:
+            self.atoms.remains(result, form, size)
+        return result
 
     def lies(self, form: Form, low: int, end: int) -> bool:
         """Whether what is known shows that a form lies in [low, end)."""
@@ -80,4 +83,10 @@ class Places:
         more, ones = divmod(rest.get((), 0) // by, divisor)
         whole = total(whole, constant(more))
         rest = total({each: times // by for each, times in varying.items()}, constant(ones))
+        left = self.atoms.left(rest, divisor)
+        if left is not None:
+            # The high digits of a number's low ones are the low ones of its high ones.
+            number, size = left
+            digits = self.moved(self.floor(number, divisor), size // divisor, 0, doubtful=False)
+            return total(whole, digits)
         return total(whole, self.atoms.divided(rest, divisor))

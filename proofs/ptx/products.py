@@ -60,6 +60,18 @@ def lemmas(products: Sequence[Product]) -> Iterator[str]:
             yield from _monotone(second, first, [(d, c) for c, d in matching])
 
 
+def signs(count: str, size: str, product: str) -> Iterator[str]:
+    """Facts about the product of a number that may be negative and one that is not.
+
+    >>> list(signs("(- a b)", "c", "p"))[:1]
+    ['(=> (<= 0 (- a b)) (<= 0 p))']
+    """
+    yield f"(=> (<= 0 {count}) (<= 0 {product}))"
+    yield f"(=> (< 0 {count}) (<= {size} {product}))"
+    yield f"(=> (<= {count} 0) (<= {product} 0))"
+    yield f"(=> (< {count} 0) (<= (+ {product} {size}) 0))"
+
+
 def _matchings(first: Product, second: Product) -> list[list[tuple[str, str]]]:
     """The ways to compare factors: those that meet in a common factor, if there are any."""
     straight = list(zip(first.factors, second.factors, strict=True))

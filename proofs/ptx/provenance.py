@@ -15,13 +15,19 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tylo.layouts.terms import show
+from tylo.layouts.terms import names, show
 from tylo.proofs.effects import Part, Source
 from tylo.proofs.ptx.bitvector import Expression
+from tylo.proofs.ptx.by_thread import flags, values
+from tylo.proofs.ptx.contract import extent
 from tylo.proofs.ptx.flows import flow, inside
-from tylo.proofs.ptx.nodes import evaluate_each
+from tylo.proofs.ptx.nodes import evaluate_each, order
 from tylo.proofs.ptx.scene import Scene
 from tylo.proofs.ptx.symbolic import Access
+
+# A value, where it is chosen, the thread that has it, where the thread that stores has it from
+# there, and how often shared memory was crossed.
+_Place = tuple[Expression, Expression, Expression, Expression, int]
 
 Compared = tuple[str, Expression, "Expression | str", "Expression | str"]
 _LANES = 5
@@ -31,11 +37,16 @@ _TOGETHER = 4  # loads that one obligation speaks of
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A load that a value is made of, where it is chosen, and which thread loads it."""
+    """A load that a value is made of, where it is chosen, and which thread loads it.
+
+    The `condition` is that of the thread that loads; of the thread that stores it is known `where`
+    the value comes from there.
+    """
 
     load: Expression
     condition: Expression
     thread: Expression
+    where: Expression
 
 
 def origins(
@@ -60,7 +71,9 @@ def origins(
             yield label, never, f"bytes of {name}", f"{part}"
         return
     guards = _guards(scene, loads)
-    ranged: dict[str, list[tuple[Expression, Expression]]] = {}
+    # By buffer, and whether the thread that stores loads: what others do is the same for all of its
+    # stores, and asked once.
+    ranged: dict[tuple[str, bool], list[tuple[Expression, Expression]]] = {}
     for leaf in _leaves(scene, value):
         address = leaf.load.operands[0]
         place = scene.buffer_of(address)
@@ -73,12 +86,15 @@ def origins(
         source = allowed[found]
         if source.first is not None and source.end is not None:
             taken = scene.domain.bit_and(guards.get(id(address), leaf.condition), leaf.condition, 1)
-            ranged.setdefault(found, []).append((_outside(scene, leaf, taken, source), address))
-    for found, outside in ranged.items():
+            key = found, leaf.thread is scene.thread
+            ranged.setdefault(key, []).append((_outside(scene, leaf, taken, source), address))
+    for (found, _), outside in ranged.items():
         source = allowed[found]
         assert source.first is not None
         assert source.end is not None
         wanted = f"{found} from byte {show(source.first)} to {show(source.end)}"
+        if source.count != 1:
+            wanted += f", and {show(source.count)} times {show(source.apart)} bytes on"
         # Many at once: what they have in common is asked once.
         distinct = list(dict.fromkeys(outside))
         for start in range(0, len(distinct), _TOGETHER):
@@ -110,13 +126,63 @@ def _outside(scene: Scene, leaf: Leaf, taken: Expression, source: Source) -> Exp
     size = leaf.load.width // 8
     offset = domain.subtract(leaf.load.operands[0], scene.bases[source.buffer], 64)
     if leaf.thread is not scene.thread:
+        before = [offset, scene.value(source.first)]
         taken, offset = scene.at_thread([taken, offset], leaf.thread)
+        taken, offset = _respelled(scene, [taken, offset], before, leaf.where)
+        taken = domain.bit_and(taken, leaf.where, 1)
     first, end = scene.value(source.first), scene.value(source.end)
+    outside = domain.constant(0, 1)
+    if source.count != 1:
+        extent(scene.ranges, source.end + source.apart * source.count)  # so that nothing wraps
+        which, count = _which(scene, offset, source), scene.value(source.count)
+        outside = scene.negate(domain.less(which, count, 64, False))
+        moved = domain.multiply(which, scene.value(source.apart), 64)
+        first, end = domain.add(first, moved, 64), domain.add(end, moved, 64)
     last = domain.add(offset, domain.constant(size, 64), 64)
-    outside = domain.bit_or(
-        domain.less(offset, first, 64, False), domain.less(end, last, 64, False), 1
-    )
+    for wrong in (domain.less(offset, first, 64, False), domain.less(end, last, 64, False)):
+        outside = domain.bit_or(outside, wrong, 1)
     return domain.bit_and(taken, outside, 1)
+
+
+def _respelled(
+    scene: Scene, roots: Sequence[Expression], known: Sequence[Expression], where: Expression
+) -> list[Expression]:
+    """The same `where` a condition holds, with what is the same there spelled as it is known.
+
+    A thread that wrote what another one reads is a table over the thread that reads; the row that
+    both have is the same sum.
+    """
+    threads = [t for t, may in enumerate(flags(scene, where)[0]) if may]
+
+    def columns(below: Sequence[Expression]) -> Iterator[tuple[Expression, tuple[int, ...]]]:
+        """What depends on the thread alone, and its values."""
+        for node in order(below, lambda node: values(scene, node) is not None):
+            if node.value is None and (column := values(scene, node)) is not None:
+                yield node, (node.width, *(column[t] for t in threads))
+
+    spelled = {column: node for node, column in columns(known)}
+    parts = {node: spelled[column] for node, column in columns(roots) if column in spelled}
+    return [scene.domain.replace(root, parts) for root in roots]
+
+
+def _which(scene: Scene, offset: Expression, source: Source) -> Expression:
+    """In which of a source's ranges an offset lies, if in any.
+
+    How often the distance between ranges is counted in the offset: what it grows by if the size
+    that the distance is a multiple of were one, and not zero. Any number would do: that the offset
+    lies in the range of this number is what is proven.
+    """
+    domain = scene.domain
+    apart = scene.value(source.apart)
+    sizes = [scene.sizes[each] for each in names(source.apart)]
+    at = [
+        domain.substitute(
+            [offset, apart], {str(s.attribute): domain.constant(n, s.width) for s in sizes}
+        )
+        for n in (0, 1)
+    ]
+    grown = domain.subtract(at[1][0], at[0][0], 64)
+    return domain.divide(grown, at[1][1], 64, False)
 
 
 def _leaves(scene: Scene, value: Expression) -> list[Leaf]:
@@ -128,15 +194,20 @@ def _leaves(scene: Scene, value: Expression) -> list[Leaf]:
     domain = scene.domain
     always = domain.constant(1, 1)
     # By value, condition, thread and crossings: the bits in which the lane may be another.
-    bits_of: dict[tuple[Expression, Expression, Expression, int], int] = {}
-    heap: list[tuple[int, int, tuple[Expression, Expression, Expression, int]]] = []
+    bits_of: dict[_Place, int] = {}
+    heap: list[tuple[int, int, _Place]] = []
 
     turn, moved = itertools.count(), dict[Expression, int]()
 
     def visit(
-        node: Expression, taken: Expression, thread: Expression, crossed: int, bits: int
+        node: Expression,
+        taken: Expression,
+        thread: Expression,
+        where: Expression,
+        crossed: int,
+        bits: int,
     ) -> None:
-        key = node, taken, thread, crossed
+        key = node, taken, thread, where, crossed
         known = bits_of.get(key, -1)
         if node.opaque and (known < 0 or bits & ~known):
             bits_of[key] = bits | max(known, 0)
@@ -151,22 +222,26 @@ def _leaves(scene: Scene, value: Expression) -> list[Leaf]:
         scene.made.setdefault(str(lane.attribute), lane)
         return _any_lane(scene, thread, lane, bits)
 
-    visit(value, always, scene.thread, 0, 0)
-    leaves: dict[tuple[Expression, Expression, Expression, int], Leaf] = {}
+    visit(value, always, scene.thread, always, 0, 0)
+    leaves: dict[_Place, Leaf] = {}
     while heap:
         _, _, key = heapq.heappop(heap)
-        (node, condition, thread, crossed), bits = key, bits_of[key]
+        (node, condition, thread, where, crossed), bits = key, bits_of[key]
         name = str(node.attribute) if node.operator == "function" else ""
         if node.operator == "load" or _cut(node):
             load = _bytes_of(scene, node) if _cut(node) else node
-            leaves[key] = Leaf(load, condition, lane_of(thread, crossed, bits))
+            leaves[key] = Leaf(load, condition, lane_of(thread, crossed, bits), where)
         elif name == "shared":
             inner, origin = node.operands
             writer = domain.extract(origin, 0, scene.thread.width)
             reader = lane_of(thread, crossed, bits)
+            if values(scene, condition) is None:
+                condition = always
             if reader is not scene.thread:
-                (writer,) = scene.at_thread([writer], reader)
-            visit(inner, always, writer, crossed + 1, 0)
+                writer, condition = scene.at_thread([writer, condition], reader)
+            where = domain.bit_and(where, condition, 1)
+            if any(values(scene, where) or (1,)):
+                visit(inner, always, writer, where, crossed + 1, 0)
         elif name == "shuffled" or ".sync" in name:
             more = _ALL
             if name == "shuffled":
@@ -175,19 +250,19 @@ def _leaves(scene: Scene, value: Expression) -> list[Leaf]:
                     moved[origin] = _changed(scene, origin)
                 more = moved[origin]
             for operand in node.operands:
-                visit(operand, always, thread, crossed, bits | more)
+                visit(operand, always, thread, where, crossed, bits | more)
         elif name in scene.sources:
             # What a loop carries is made of what it was before, and of any step's.
             for source in scene.sources[name]:
-                visit(source, always, thread, crossed, bits)
+                visit(source, always, thread, where, crossed, bits)
         elif node.operator == "ite" and not node.operands[0].opaque:
             chosen, first, second = node.operands
             refused = scene.negate(chosen)
-            visit(first, domain.bit_and(condition, chosen, 1), thread, crossed, bits)
-            visit(second, domain.bit_and(condition, refused, 1), thread, crossed, bits)
+            visit(first, domain.bit_and(condition, chosen, 1), thread, where, crossed, bits)
+            visit(second, domain.bit_and(condition, refused, 1), thread, where, crossed, bits)
         else:
             for operand in node.operands:
-                visit(operand, condition, thread, crossed, bits)
+                visit(operand, condition, thread, where, crossed, bits)
     return list(leaves.values())
 
 

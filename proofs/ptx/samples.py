@@ -35,6 +35,13 @@ def samples(effect: Effect) -> tuple[dict[str, int], ...]:
     """
     if not effect.preconditions:
         return ()
+    found = _found(effect, mended=False) or _found(effect, mended=True)
+    # Some that are small, and some of any size.
+    return tuple(found[: _MOST // 2] + found[_MOST // 2 :: max(1, 2 * len(found) // _MOST)])
+
+
+def _found(effect: Effect, mended: bool) -> list[dict[str, int]]:
+    """Drawn assignments that the preconditions allow, each once, or can be `mended` to."""
     generator = random.Random(effect.entry)
     found: dict[tuple[int, ...], dict[str, int]] = {}
     for attempt in range(_TRIES):
@@ -47,12 +54,46 @@ def samples(effect: Effect) -> tuple[dict[str, int], ...]:
             values[parameter.name] = min(max(parameter.minimum, value), parameter.maximum)
         blocks = generator.choice([_pick(generator, most), 1, 2, 3, *values.values()])
         values["blocks"] = min(max(1, blocks), effect.maximum_blocks)
+        if mended:
+            ways = effect.alternatives or ((),)
+            for condition in (*effect.preconditions, *generator.choice(ways)):
+                _mend(effect, condition, values)
         key = tuple(values.values())
-        if key not in found and all(holds(each, values) for each in effect.preconditions):
+        if key not in found and allowed(effect, values):
             found[key] = values
-    # Some that are small, and some of any size.
-    every = list(found.values())
-    return tuple(every[: _MOST // 2] + every[_MOST // 2 :: max(1, 2 * len(every) // _MOST)])
+    return list(found.values())
+
+
+def _mend(effect: Effect, condition: Less, values: dict[str, int]) -> None:
+    """Move a size to where a condition holds, if it bounds one: `a < size + 1`, `size % 4 < 1`.
+
+    The later condition wins; so those that say what others are made of come first.
+    """
+    if holds(condition, values):
+        return
+    left, right = condition.left, condition.right
+    most = {each.name: each.maximum for each in effect.parameters}
+    most["blocks"] = effect.maximum_blocks
+    size, divisor = _size_of(left, "mod")
+    if right == 1 and size:
+        values[size] = min(values[size] + -values[size] % divisor, most[size])
+        return
+    if not isinstance(right, int) and right.operator == "+" and right.operands[1] == 1:
+        size, times = _size_of(right.operands[0], "*")
+        if size:
+            values[size] = min(-(-int(evaluate(left, values)) // times), most[size])
+
+
+def _size_of(term: Integer, operator: str) -> tuple[str, int]:
+    """The size in a term of a size alone, or of one and a number; empty for another."""
+    if isinstance(term, int):
+        return "", 0
+    if term.operator == "name":
+        return (term.operands[0], 1) if operator != "mod" else ("", 0)
+    first, second = term.operands
+    if term.operator == operator and isinstance(second, int) and _size_of(first, "*")[1] == 1:
+        return first.operands[0], second
+    return "", 0
 
 
 def edges(effect: Effect, count: Integer) -> Iterator[dict[str, int]]:
@@ -63,7 +104,7 @@ def edges(effect: Effect, count: Integer) -> Iterator[dict[str, int]]:
     for sizes in (*samples(effect), *_even(effect)):
         for parameter in effect.parameters:
             found = sizes | {parameter.name: parameter.minimum}
-            if all(holds(each, found) for each in effect.preconditions):
+            if allowed(effect, found):
                 yield found
         steps = evaluate(count, sizes)
         for parameter in effect.parameters:
@@ -77,7 +118,7 @@ def edges(effect: Effect, count: Integer) -> Iterator[dict[str, int]]:
                 else:
                     most = middle
             found = sizes | {parameter.name: least}
-            if all(holds(each, found) for each in effect.preconditions):
+            if allowed(effect, found):
                 yield found
 
 
@@ -86,13 +127,21 @@ def _even(effect: Effect) -> Iterator[dict[str, int]]:
     for size in _EVEN:
         found = {p.name: min(max(p.minimum, size), p.maximum) for p in effect.parameters}
         found["blocks"] = min(size, effect.maximum_blocks)
-        if effect.preconditions and all(holds(each, found) for each in effect.preconditions):
+        if effect.preconditions and allowed(effect, found):
             yield found
 
 
 def _pick(generator: random.Random, most: int) -> int:
     """A number of at most so many bits, each length equally likely."""
     return int(2 ** generator.uniform(0, min(most, log2(2**40))))
+
+
+def allowed(effect: Effect, values: dict[str, int]) -> bool:
+    """Whether the preconditions of an effect, and one of its alternatives, hold at a point."""
+    ways = effect.alternatives or ((),)
+    return all(holds(each, values) for each in effect.preconditions) and any(
+        all(holds(each, values) for each in way) for way in ways
+    )
 
 
 def holds(condition: Less, values: dict[str, int]) -> bool:

@@ -6,6 +6,7 @@ zero. Base addresses are a variable times their alignment.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -94,6 +95,13 @@ class Scene:
             result = self.domain.bit_and(result, condition, 1)
         return result
 
+    def any_of(self, conditions: Iterable[Expression]) -> Expression:
+        """The disjunction of bits."""
+        return self.negate(self.all_of(map(self.negate, conditions)))
+
+    def _all_hold(self, conditions: Iterable[Less]) -> Expression:
+        return self.all_of(map(self.holds, conditions))
+
     def performed(self, store: Store) -> Expression:
         """Whether the contract's store is performed, in the thread, block and step at hand."""
         return self.all_of(map(self.holds, conditions(store)))
@@ -111,7 +119,8 @@ class Scene:
     def counts_blocks(self) -> bool:
         """Whether any term of the effect mentions how many blocks there are."""
         stores = self.effect.stores
-        terms = [side for each in self.effect.preconditions for side in (each.left, each.right)]
+        stated = (*self.effect.preconditions, *itertools.chain(*self.effect.alternatives))
+        terms = [side for each in stated for side in (each.left, each.right)]
         terms += [term for each in stores for term in (each.offset, each.repeat, each.rounds)]
         return any("blocks" in names(term) for term in terms)
 
@@ -200,6 +209,8 @@ class Scene:
     def assumptions(self, condition: Expression) -> list[Expression]:
         """What is assumed about the variables of a condition, and about those tied to them."""
         preconditions = [self.holds(each) for each in self.effect.preconditions]
+        if self.effect.alternatives:
+            preconditions.append(self.any_of(map(self._all_hold, self.effect.alternatives)))
         used: set[str] = set()
         found = condition.variables
         while found - used:

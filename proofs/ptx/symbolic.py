@@ -229,6 +229,8 @@ class Machine:
         if not isinstance(source.base, Symbol) or source.base.name not in self.parameters:
             raise instruction.error("a parameter that the entry does not declare")
         value = self.parameters[source.base.name]
+        if value.operator == "variable" and form.width < value.width:
+            value = self.domain.extract(value, 0, form.width)  # the low bytes of a size come first
         if source.offset or value.width != form.width:
             raise instruction.error("part of a parameter", hint="parameters are read whole")
         self.write(instruction, form, kind, instruction.operands[0], value)

@@ -15,22 +15,24 @@ from typing import TypeAlias
 from tylo.layouts.errors import GenerationError
 from tylo.proofs.claims import Claim
 from tylo.proofs.effects import Effect
-from tylo.proofs.specifications import softmax, softmax_few, softmax_flat
+from tylo.proofs.specifications import softmax, softmax_across, softmax_few, softmax_flat
 from tylo.proofs.specifications.softmax import BITS, STORE_BITS, SoftmaxCase
+from tylo.proofs.specifications.softmax_across import AcrossCase
+from tylo.proofs.specifications.softmax_across_tiles import AcrossTile
 from tylo.proofs.specifications.softmax_few import FewCase
 from tylo.proofs.specifications.softmax_flat import FlatCase
 from tylo.proofs.specifications.softmax_flat_tiles import FewTile, FlatTile
 from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
 
 Parameters = Mapping[str, int | str]
-Case: TypeAlias = SoftmaxCase | FewCase | FlatCase
+Case: TypeAlias = SoftmaxCase | FewCase | FlatCase | AcrossCase
 
 NO_PROBABILITIES = "none"
 _WORDS = MappingProxyType({"dtype": "f32", "out_dtype": "", "form": "rows"})
 
 # What else each kind of kernel takes: of its tile (that of a row of 1024 float32; of rows of two;
-# of rows of 33), and of what it computes: log-sum-exp beside the probabilities, rows that begin
-# anywhere, weights kept, modes of a mask.
+# of rows of 33; of rows of 24 that run across memory), and of what it computes: log-sum-exp beside
+# the probabilities, rows that begin anywhere, weights kept, modes of a mask.
 _TILES: Mapping[type[Case], Mapping[str, int]] = MappingProxyType(
     {
         SoftmaxCase: {"vector": 4, "lanes": 32, "warps": 4, "repeats": 2, "row_warps": 1},
@@ -39,6 +41,7 @@ _TILES: Mapping[type[Case], Mapping[str, int]] = MappingProxyType(
             **{"columns": 33, "rows": 64, "lanes": 4},
             **{"each": 9, "threads": 256, "beside": 1},
         },
+        AcrossCase: {"vector": 4, "lanes": 32, "warps": 4, "repeats": 6, "row_warps": 1},
     }
 )
 _RESULTS: Mapping[type[Case], Mapping[str, int]] = MappingProxyType(
@@ -46,9 +49,12 @@ _RESULTS: Mapping[type[Case], Mapping[str, int]] = MappingProxyType(
         SoftmaxCase: {"lse": 0, "ragged": 0, "held": 1, "mask": 0},
         FewCase: {"lse": 0},
         FlatCase: {"lse": 0, "mask": 0},
+        AcrossCase: {"lse": 0, "held": 1, "mask": 0},
     }
 )
-_FORMS: Mapping[str, type[Case]] = MappingProxyType({"few": FewCase, "flat": FlatCase})
+_FORMS: Mapping[str, type[Case]] = MappingProxyType(
+    {"few": FewCase, "flat": FlatCase, "across": AcrossCase}
+)
 
 
 def case_of(parameters: Parameters) -> Case:
@@ -76,6 +82,9 @@ def case_of(parameters: Parameters) -> Case:
         sizes = {label: given[label] for label in ("rows", "lanes", "each", "threads")}
         flat = FlatTile(wide, beside=bool(given["beside"]), **sizes)
         return FlatCase(flat, given["columns"], dtype, written is not None, lse, mask)
+    if kind is AcrossCase:
+        across = AcrossTile(**{label: given[label] for label in tile})
+        return AcrossCase(across, dtype, written, bool(given["held"]), lse, mask)
     return SoftmaxCase(
         SoftmaxTile(**{label: given[label] for label in tile}),
         dtype,
@@ -122,6 +131,8 @@ def theorem(case: Case) -> str:
             return softmax_few.theorem(case)
         case FlatCase():
             return softmax_flat.theorem(case)
+        case AcrossCase():
+            return softmax_across.theorem(case)
     return softmax.theorem(case)
 
 
@@ -132,6 +143,8 @@ def claims(case: Case) -> tuple[Claim, ...]:
             return softmax_few.claims(case)
         case FlatCase():
             return softmax_flat.claims(case)
+        case AcrossCase():
+            return softmax_across.claims(case)
     return softmax.claims(case)
 
 
@@ -142,4 +155,6 @@ def effect(case: Case) -> Effect:
             return softmax_few.effect(case)
         case FlatCase():
             return softmax_flat.effect(case)
+        case AcrossCase():
+            return softmax_across.effect(case)
     return softmax.effect(case)
