@@ -36,7 +36,8 @@ class _Written:
     part: Part
     at: Any
     source: Any  # first byte of what is moved or rounded
-    ranges: tuple[tuple[str, Any, Any], ...]  # of a computed value: buffer, first byte, end
+    # Of a computed value: buffer, first byte, end, how many such ranges, and how far apart.
+    ranges: tuple[tuple[str, Any, Any, int, int], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +54,8 @@ class Launch:
             assert each.minimum <= self.sizes[each.name] <= each.maximum, each
         for condition in self.effect.preconditions:
             assert _holds(condition, given), condition
+        ways = self.effect.alternatives or ((),)
+        assert any(all(_holds(each, given) for each in way) for way in ways), ways
 
     @cached_property
     def extents(self) -> dict[str, int]:
@@ -109,7 +112,8 @@ class Launch:
                     at(w if term is None else term)
                     for w, term in zip(whole, (source.first, source.end), strict=True)
                 )
-                ranges.append((source.buffer, first, end))
+                several = (int(evaluate(t, self.sizes)) for t in (source.count, source.apart))
+                ranges.append((source.buffer, first, end, *several))
             covered = part.conversion != COMPUTED
             yield _Written(
                 part,
@@ -221,11 +225,12 @@ class Judge:
         """All of the second; and for each bit of the numbers of ranges of sources, those with it,
         and those without: so each range is of the first beside each other of the second."""
         yield {name: ~none for name, none in nothing.items()}
-        ranges: dict[str, set[tuple[int, int]]] = {name: set() for name in nothing}
+        ranges: dict[str, set[tuple[int, ...]]] = {name: set() for name in nothing}
         for parts in self.where.written.values():
             for each in parts:
-                for name, first, end in each.ranges:
-                    ranges[name] |= set(zip(first.tolist(), end.tolist(), strict=True))
+                for name, first, end, *more in each.ranges:
+                    found = zip(first.tolist(), end.tolist(), strict=True)
+                    ranges[name] |= {(*ends, *more) for ends in found}
         most = max(len(found) for found in ranges.values())
         bits = min((most - 1).bit_length(), _MOST_BITS)
         # Of very many, a few share a number; which ones is drawn.
@@ -235,8 +240,10 @@ class Judge:
             for name, none in nothing.items():
                 # What belongs to nobody is any of both.
                 choice[name] = self.generator.random(len(none)) < 0.5
-                for number, (first, end) in zip(numbers, sorted(ranges[name]), strict=False):
-                    choice[name][first:end] = (number >> bit & 1) ^ without
+                for number, each in zip(numbers, sorted(ranges[name]), strict=False):
+                    first, end, count, apart = each
+                    for at in range(0, count * apart or 1, apart or 1):
+                        choice[name][first + at : end + at] = (number >> bit & 1) ^ without
             yield choice
 
     def _poison(self, name: str) -> Any:
@@ -308,10 +315,12 @@ class Judge:
                     if each.source is not None:
                         continue
                     none = all_ = np.ones(len(each.at), np.bool_)
-                    for buffer, start, end in each.ranges:
-                        of_second = counts[buffer][end] - counts[buffer][start]
+                    for buffer, start, end, count, apart in each.ranges:
+                        at = np.arange(count) * apart
+                        ends = counts[buffer][np.add.outer(end, at)]
+                        of_second = (ends - counts[buffer][np.add.outer(start, at)]).sum(axis=-1)
                         none = none & (of_second == 0)
-                        all_ = all_ & (of_second == end - start)
+                        all_ = all_ & (of_second == count * (end - start))
                     found = outputs[name][each.at]
                     for where, wanted in ((none, first), (all_, second)):
                         if not np.array_equal(found[where], wanted[name][each.at][where]):

@@ -19,7 +19,7 @@ from ptx_kernels import KINDS
 from ptx_loop_kernels import LOOP_KINDS
 from ptx_matrix_kernels import MATRIX_KINDS
 from ptx_texts import compiled
-from softmax_mutants import FEW, FLAT, SOFTMAX
+from softmax_mutants import ACROSS, FEW, FLAT, SOFTMAX
 from tylo.codegen.softmax.cuda_tests import kernel_of
 from tylo.codegen.softmax.few import FewKernel
 from tylo.codegen.softmax.narrow import few_tile
@@ -30,6 +30,9 @@ from tylo.proofs.ptx.claim_file import PtxClaim, claim_from_text, read_claim
 from tylo.proofs.ptx.inprocess import solve
 from tylo.proofs.ptx.parser import parse
 from tylo.proofs.specifications.softmax import SoftmaxCase, effect
+from tylo.proofs.specifications.softmax_across import AcrossCase
+from tylo.proofs.specifications.softmax_across import effect as effect_of
+from tylo.proofs.specifications.softmax_across_tiles import AcrossTile
 from tylo.proofs.specifications.softmax_few import FewCase
 from tylo.proofs.specifications.softmax_few import effect as few_effect
 from tylo.proofs.specifications.softmax_flat import FlatCase
@@ -170,6 +173,30 @@ def _softmax(tile: SoftmaxTile, given: Mapping[str, Any]) -> Kind:
     return Kind(compiled(kernel.source(), kernel.entry), effect(case), tuple(launches))
 
 
+def _across(tile: AcrossTile, given: Mapping[str, Any]) -> Kind:
+    """Rows that run across memory: two runs, one, and runs inside of a stride of columns."""
+    dtype = given.get("dtype", "f32")
+    case = AcrossCase(tile, **{"dtype": dtype, "out_dtype": dtype, **given})
+    kernel, meant, vector = kernel_of(case), effect_of(case), tile.vector
+    launches = []
+    for inner, runs, columns in (
+        (tile.block_rows + vector, 2, max(1, tile.step - 1) + 2 * tile.step * (not case.held)),
+        (3 * vector, 1, tile.step),
+        (vector, 3, 1 + tile.step // 2),
+    ):
+        rows, apart = inner * runs, inner + vector
+        strides = {"column_stride": apart, "row_stride": columns * apart + vector}
+        if inner == vector:
+            strides = {"row_stride": apart, "column_stride": runs * apart + vector}
+        sizes = {"rows": rows, "columns": columns, "inner": inner, "runs": runs, **strides}
+        sizes |= {f"out_{name}": size for name, size in strides.items()}
+        sizes |= {"mask_column_stride": 1, "mask_extent_0": rows, "mask_stride_0": columns}
+        known = {each.name for each in meant.parameters}
+        sizes = {name: size for name, size in sizes.items() if name in known}
+        launches.append((sizes, -(-rows // tile.block_rows)))
+    return Kind(compiled(kernel.source(), kernel.entry), meant, tuple(launches))
+
+
 def _few(columns: int, dtype: str, out_dtype: str | None, lse: bool) -> Kind:
     """Several rows to a vector."""
     tile = few_tile(columns, dtype)
@@ -203,7 +230,7 @@ LOOPS = {f"loop: {name}": partial(_user_loop, name) for name in user_loops.RIGHT
 # By the kernel that there is: one of each kind of generated softmax kernel.
 GENERATED: dict[str, Callable[[], Kind]] = {
     name: partial(make, *case)
-    for make, cases in ((_softmax, SOFTMAX), (_few, FEW), (_flat, FLAT))
+    for make, cases in ((_softmax, SOFTMAX), (_few, FEW), (_flat, FLAT), (_across, ACROSS))
     for name, case in cases.items()
 }
 EVERY: dict[str, Callable[[], Kind]] = SMALL | LOOPS | GENERATED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tylo.proofs.specifications.softmax_across_tiles import AcrossTile
 from tylo.proofs.specifications.softmax_flat_tiles import FlatTile
 from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
 
@@ -90,5 +91,17 @@ FLAT: dict[str, tuple[FlatTile, int, dict[str, Any]]] = {
         _SMALL,
         7,
         {"writes": False, "lse": True, "mask": 2},
+    ),
+}
+# Tile, and what else the kernel does: rows that run across memory.
+ACROSS: dict[str, tuple[AcrossTile, dict[str, Any]]] = {
+    "softmax: across memory, over lanes": (AcrossTile(4, 8, 2), {}),
+    "softmax: across memory, a mask, log-sum-exp": (
+        AcrossTile(4, 8, 1, 2),
+        {"lse": True, "mask": 1},
+    ),
+    "softmax: across memory, streamed BF16": (
+        AcrossTile(8, 8, 1, 2),
+        {"dtype": "bf16", "held": False},
     ),
 }

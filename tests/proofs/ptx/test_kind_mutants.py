@@ -25,6 +25,7 @@ _SOFTMAX = (
     "softmax: streamed by warps",
     "softmax: a mask, log-sum-exp alone",
     "softmax: ragged, log-sum-exp alone",
+    "softmax: across memory, over lanes",
 )
 _SLOW = ("softmax", "product", "four steps a trip", "sequential", *_SOFTMAX)
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tylo.codegen.softmax.across_tiles import across_tile
+from tylo.codegen.softmax import choose
+from tylo.codegen.softmax.across import AcrossKernel
 from tylo.codegen.softmax.cuda_tests import kernel_of
 from tylo.codegen.softmax.request import Across, SoftmaxRequest
 from tylo.layouts.errors import PtxError
@@ -45,7 +46,7 @@ CASES: dict[str, tuple[AcrossTile, dict[str, Any]]] = {
 }
 _QUICK = ("a thread a row", "over warps", _STREAMED, "a mask, over warps")
 
-# Tiles as they are chosen: columns, rows side by side, type, and whether log-sum-exp is stored.
+# Kernels as they are chosen: columns, rows side by side, type, and whether log-sum-exp is stored.
 CHOSEN = {
     "21 columns": (21, 4096, "f32", True),
     "1000 columns": (1000, 4096, "bf16", False),
@@ -56,21 +57,23 @@ CHOSEN = {
 }
 
 
-def require_held(case: AcrossCase) -> None:
-    validation = _judged(case)
+def require_held(case: AcrossCase, kernel: AcrossKernel | None = None) -> None:
+    validation = _judged(case, kernel=kernel)
     assert validation.holds, "\n".join(map(str, validation.failures + validation.undecided))
     assert len(validation.uncovered) == (case.out_dtype is not None) + case.lse
 
 
-def _judged(case: AcrossCase, *changes: tuple[str, str]) -> Validation:
+def _judged(
+    case: AcrossCase, *changes: tuple[str, str], kernel: AcrossKernel | None = None
+) -> Validation:
     from tylo.codegen.nvrtc import compile as compile_cuda
 
-    kernel = kernel_of(case)
-    text = kernel.source()
+    meant = kernel or kernel_of(case)
+    text = meant.source()
     for old, new in changes:
         assert old in text
         text = text.replace(old, new)
-    return validate(compile_cuda(text, "sm_90a", kernels=[kernel.entry]).ptx, effect(case))
+    return validate(compile_cuda(text, "sm_90a", kernels=[meant.entry]).ptx, effect(case))
 
 
 def case_of(name: str) -> AcrossCase:
@@ -94,10 +97,12 @@ def test_chosen_tiles_hold_for_every_size(name: str) -> None:
     row = columns * inner
     request = SoftmaxRequest(
         *(8 * inner, columns, dtype, dtype, row, row, alignment, alignment),
+        lse=lse,
         across=Across(inner, inner, inner),
     )
-    tile, held = across_tile(request)
-    require_held(AcrossCase(tile, dtype, dtype, held, lse))
+    kernel = choose(request).kernel
+    assert isinstance(kernel, AcrossKernel)
+    require_held(AcrossCase(kernel.tile, dtype, dtype, kernel.held, lse), kernel)
 
 
 def test_effects_survive_their_file() -> None:
