@@ -44,6 +44,8 @@ CASES: dict[str, tuple[AcrossTile, dict[str, Any]]] = {
     ),
     "a mask, streamed": (AcrossTile(2, 8, 1, 2), {"held": False, "mask": 1}),
 }
+# Tens of seconds where others are busy.
+_LONG = ("over warps, BF16", "BF16 to F32", "two modes")
 _QUICK = ("a thread a row", "over warps", _STREAMED, "a mask, over warps")
 
 # Kernels as they are chosen: columns, rows side by side, type, and whether log-sum-exp is stored.
@@ -83,7 +85,13 @@ def case_of(name: str) -> AcrossCase:
 
 
 @pytest.mark.parametrize(
-    "name", [n if n in _QUICK else pytest.param(n, marks=pytest.mark.slow) for n in CASES]
+    "name",
+    [
+        n
+        if n in _QUICK
+        else pytest.param(n, marks=pytest.mark.nightly if n in _LONG else pytest.mark.slow)
+        for n in CASES
+    ],
 )
 def test_they_hold_for_every_size(name: str) -> None:
     require_held(case_of(name))
