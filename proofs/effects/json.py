@@ -120,6 +120,7 @@ def _part_to_json(part: Part) -> dict[str, Any]:
                     end=None if source.end is None else to_json(source.end),
                     count=None if source.count == 1 else to_json(source.count),
                     apart=None if source.apart == 0 else to_json(source.apart),
+                    whole=source.whole or None,
                 ),
             }
             for source in part.sources
@@ -207,7 +208,7 @@ def _part_from_json(item: Any) -> Part:
 
 def _source_from_json(item: Any) -> Source:
     terms = {each: _Optional(from_json) for each in ("first", "end", "count", "apart")}
-    return _build(Source, item, buffer=_text, **terms)
+    return _build(Source, item, buffer=_text, whole=_Optional(_integer), **terms)
 
 
 def _less_from_json(item: Any) -> Less:

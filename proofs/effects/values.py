@@ -187,7 +187,8 @@ class Source:
 
     Both are terms over thread, block and sizes, those of the thread that stores; `None` for both
     means the whole buffer. With a `count`, there are so many such ranges, each `apart` bytes after
-    the one before: the elements of a row that runs across memory.
+    the one before: the elements of a row that runs across memory. With a number that is `whole`,
+    every one of them does flow in: so many by each step of the kernel.
     """
 
     buffer: str
@@ -195,6 +196,7 @@ class Source:
     end: Integer | None = None
     count: Integer = 1
     apart: Integer = 0
+    whole: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,17 @@ def flags(scene: Scene, guard: Expression) -> tuple[tuple[bool, ...], Expression
     return tuple(found), rest
 
 
+def parted(scene: Scene, condition: Expression) -> tuple[Expression, Expression]:
+    """What the thread alone decides of a condition, and the rest of it."""
+    alone = rest = scene.domain.constant(1, 1)
+    for part in _conjuncts(scene, condition):
+        if values(scene, part) is not None:
+            alone = scene.domain.bit_and(alone, part, 1)
+        else:
+            rest = scene.domain.bit_and(rest, part, 1)
+    return alone, rest
+
+
 def _possible(scene: Scene, part: Expression) -> tuple[int, ...] | None:
     """Where bounds leave a comparison open with what the thread alone decides, or `None`."""
     negated = part.operator == "bvxor" and part.operands[1].value == 1

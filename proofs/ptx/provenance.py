@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from tylo.layouts.terms import names, show
 from tylo.proofs.effects import Part, Source
 from tylo.proofs.ptx.bitvector import Expression
-from tylo.proofs.ptx.by_thread import flags, values
+from tylo.proofs.ptx.by_thread import flags, parted, values
+from tylo.proofs.ptx.complete import Reached, flowing, left_out
 from tylo.proofs.ptx.contract import extent
 from tylo.proofs.ptx.flows import flow, inside
 from tylo.proofs.ptx.nodes import evaluate_each, order
@@ -59,6 +60,10 @@ def origins(
 ) -> Iterator[Compared]:
     """For each load below a computed value: that the effect lets it flow in."""
     allowed = {source.buffer: source for source in part.sources}
+    guards = _guards(scene, loads)
+    for source in part.sources:
+        for violation in _left_out(scene, guard, value, source, guards) if source.whole else ():
+            yield "whole", violation, *_of_all(source)
     known = flow(scene, value)
     settled = {
         name
@@ -70,10 +75,10 @@ def origins(
         for name in sorted({buffer for buffer, _ in known}):
             yield label, never, f"bytes of {name}", f"{part}"
         return
-    guards = _guards(scene, loads)
     # By buffer, and whether the thread that stores loads: what others do is the same for all of its
     # stores, and asked once.
     ranged: dict[tuple[str, bool], list[tuple[Expression, Expression]]] = {}
+    skipped: list[tuple[Expression, Source]] = []
     for leaf in _leaves(scene, value):
         address = leaf.load.operands[0]
         place = scene.buffer_of(address)
@@ -86,8 +91,12 @@ def origins(
         source = allowed[found]
         if source.first is not None and source.end is not None:
             taken = scene.domain.bit_and(guards.get(id(address), leaf.condition), leaf.condition, 1)
+            if source.whole:
+                skipped.append((_skipped(scene, leaf, guard, guards, source), source))
             key = found, leaf.thread is scene.thread
             ranged.setdefault(key, []).append((_outside(scene, leaf, taken, source), address))
+    for violation, source in dict.fromkeys(skipped):
+        yield "whole", violation, *_of_all(source)
     for (found, _), outside in ranged.items():
         source = allowed[found]
         assert source.first is not None
@@ -124,7 +133,7 @@ def _outside(scene: Scene, leaf: Leaf, taken: Expression, source: Source) -> Exp
     assert source.first is not None
     assert source.end is not None
     size = leaf.load.width // 8
-    offset = domain.subtract(leaf.load.operands[0], scene.bases[source.buffer], 64)
+    offset = _offset(scene, leaf.load, source)
     if leaf.thread is not scene.thread:
         before = [offset, scene.value(source.first)]
         taken, offset = scene.at_thread([taken, offset], leaf.thread)
@@ -168,21 +177,95 @@ def _respelled(
 def _which(scene: Scene, offset: Expression, source: Source) -> Expression:
     """In which of a source's ranges an offset lies, if in any.
 
-    How often the distance between ranges is counted in the offset: what it grows by if the size
-    that the distance is a multiple of were one, and not zero. Any number would do: that the offset
-    lies in the range of this number is what is proven.
+    That is how often the distance between ranges is counted in the offset, the distance being a
+    size so many times. Any number would do: that the offset lies in the range of this number is
+    what is proven.
     """
+    domain, result = scene.domain, scene.domain.constant(0, 64)
+    (size,) = (scene.sizes[each] for each in names(source.apart))
+    by = 1
+    for factor, times in _counted(scene, scene.value(source.apart), size, 1):
+        by = times if factor.value == 1 else 1
+    for factor, times in _counted(scene, offset, size, 1):
+        multiple = domain.multiply(factor, domain.constant(times // by, 64), 64)
+        result = domain.add(result, multiple, 64)
+    return result
+
+
+def _counted(
+    scene: Scene, node: Expression, size: Expression, times: int
+) -> Iterator[tuple[Expression, int]]:
+    """What a size is multiplied by in a sum of products, each so many times."""
     domain = scene.domain
-    apart = scene.value(source.apart)
-    sizes = [scene.sizes[each] for each in names(source.apart)]
-    at = [
-        domain.substitute(
-            [offset, apart], {str(s.attribute): domain.constant(n, s.width) for s in sizes}
-        )
-        for n in (0, 1)
-    ]
-    grown = domain.subtract(at[1][0], at[0][0], 64)
-    return domain.divide(grown, at[1][1], 64, False)
+    if str(size.attribute) not in node.variables:
+        return
+    if node is domain.extend(size, size.width, 64, False):
+        yield domain.constant(1, 64), times
+    operands, constant = node.operands, node.operands[1].value if len(node.operands) == 2 else None
+    match node.operator:
+        case "bvadd" | "bvsub":
+            yield from _counted(scene, operands[0], size, times)
+            yield from _counted(
+                scene, operands[1], size, times if node.operator == "bvadd" else -times
+            )
+        case "bvmul" if constant is not None:
+            yield from _counted(scene, operands[0], size, times * constant)
+        case "bvshl" if constant is not None:
+            yield from _counted(scene, operands[0], size, times << constant)
+        case "bvmul":
+            for inner, other in (operands, reversed(operands)):
+                for factor, count in _counted(scene, inner, size, times):
+                    yield domain.multiply(factor, other, 64), count
+
+
+def _left_out(
+    scene: Scene,
+    guard: Expression,
+    value: Expression,
+    source: Source,
+    guards: dict[int, Expression],
+) -> Iterator[Expression]:
+    """Where some element of a source does not flow into a value that is stored."""
+
+    def found() -> Iterator[Reached]:
+        for each in flowing(scene, value):
+            load = _bytes_of(scene, each.load) if _cut(each.load) else each.load
+            place = scene.buffer_of(load.operands[0])
+            if place is not None and place.name == source.buffer:
+                made = guards.get(id(load.operands[0]), scene.domain.constant(1, 1))
+                which = _which(scene, _offset(scene, load, source), source)
+                yield Reached(which, made, each)
+
+    yield from left_out(scene, guard, source, tuple(found()))
+
+
+def _skipped(
+    scene: Scene,
+    leaf: Leaf,
+    guard: Expression,
+    guards: dict[int, Expression],
+    source: Source,
+) -> Expression:
+    """Where a load that should flow into what is stored is not made, though it has its element."""
+    domain = scene.domain
+    offset = _offset(scene, leaf.load, source)
+    alone, rest = parted(scene, leaf.condition)
+    made = domain.bit_and(guards.get(id(leaf.load.operands[0]), rest), rest, 1)
+    which = _which(scene, offset, source)
+    if leaf.thread is not scene.thread:
+        there = scene.at_thread([alone, made, which], leaf.thread)
+        alone, made, which = _respelled(scene, there, [offset], leaf.where)
+    exists = domain.less(which, scene.value(source.count), 64, False)
+    return scene.all_of([guard, leaf.where, alone, exists, scene.negate(made)])
+
+
+def _offset(scene: Scene, load: Expression, source: Source) -> Expression:
+    return scene.domain.subtract(load.operands[0], scene.bases[source.buffer], 64)
+
+
+def _of_all(source: Source) -> tuple[str, str]:
+    """What is missing of a source, and what should be there."""
+    return f"an element of {source.buffer} that is left out", f"all {show(source.count)} of them"
 
 
 def _leaves(scene: Scene, value: Expression) -> list[Leaf]:

@@ -278,7 +278,8 @@ def _own_row(case: AcrossCase, value: int) -> Iterator[Source]:
     first, size = _BLOCK * case.tile.block_rows + _row(case.tile), BITS[case.dtype] // 8
     start = (first // _INNER * name("row_stride") + first % _INNER) * size + value * size
     apart = name("column_stride") * size
-    yield Source("x", start, start + size, _COLUMNS, apart)
+    yield Source("x", start, start + size, _COLUMNS, apart, case.tile.step)
     if case.mask:
         flags = mask_row(case.mask, first + value)
-        yield Source("mask", flags, flags + 1, _COLUMNS, name("mask_column_stride"))
+        apart = name("mask_column_stride")
+        yield Source("mask", flags, flags + 1, _COLUMNS, apart, case.tile.step)

@@ -119,6 +119,8 @@ def test_effects_survive_their_file() -> None:
         assert effect_from_json(effect_to_json(meant)) == meant
 
 
+_KEPT = "for (int i = 0; i < 4; ++i) part_maximum[i] = maxima[i], part_sum[i] = sums[i];"
+_RESET = "for (int i = 0; i < 4; ++i) maxima[i] = sums[i] = 0.0f;"
 _WRONG = [
     # Another row, run or column; one that is not there.
     ("over warps", "outer * given.row_stride", "0 * given.row_stride", "origin"),
@@ -157,11 +159,32 @@ _WRONG = [
     ),
     # Parts of another row; parts that nobody left; a row's statistics for another's.
     ("over warps", "part_slot(row, part)]", "part_slot(row ^ 1, part)]", "origin"),
-    ("over warps", "held_parts[part_slot(row, part)]", "held_parts[row]", "origin"),
     ("over warps", "part_copy(thread) == 0u", "part_copy(thread) == 4u", None),
     ("over warps", "own_slot(thread, value)]", "own_slot(thread ^ 1, value)]", "origin"),
     ("over warps", "whole[row_of(thread) + value]", "whole[row_of(thread)]", "origin"),
     ("over warps", "row_of(thread) + value]", "row_of(thread ^ 8) + (value ^ 1)]", "origin"),
+    # What is not combined: parts, lanes, steps, the mask.
+    ("over warps", "part_slot(row, part)]", "part_slot(row, 0u)]", "whole"),
+    (
+        "over warps",
+        "merge_parts(maxima, sums,",
+        "maxima[1] = sums[1] = 0.0f; merge_parts(maxima, sums,",
+        "whole",
+    ),
+    ("over warps", "merge_lanes(maxima, sums, part_maximum, part_sum, rescales);", _KEPT, "whole"),
+    (
+        _STREAMED,
+        "    do {\n        load_columns",
+        f"    do {{ {_RESET}\n        load_columns",
+        "whole",
+    ),
+    (
+        _STREAMED,
+        "        softmax_update",
+        "        if (first != step_columns) softmax_update",
+        "whole",
+    ),
+    ("a mask, over warps", "mask_columns(given, row, live, first, thread, words);", "", "whole"),
     # Steps: one left out, one made twice, the second pass from where the first ended.
     (_STREAMED, "first += step_columns;", "first += step_columns + 1u;", "address"),
     (_STREAMED, "    first = 0;\n    do {", "    do {", "made"),
