@@ -44,14 +44,15 @@ _BLOCK_WARPS = 4  # at least
 # Values of a thread, warps along columns, and threads on a multiprocessor at most, tried in turn to
 # hold all columns in registers, by the bytes of an element: of vectors, and of single elements,
 # where short pieces are slowest. Sixteen-bit rows that need more are faster read twice.
-_HELD = {4: ((64, 8, 512), (64, 16, 512)), 2: ((32, 8, 1024), (64, 8, 512))}
+_HELD = {4: ((64, 8, 512), (64, 16, 512)), 2: ((16, 1, 2048), (32, 8, 1024), (64, 8, 512))}
 _HELD_ELEMENTS = {4: ((48, 16, 512),), 2: ((64, 16, 512),)}
 _MASKED_ELEMENTS = {4: ((48, 16, 512),), 2: ((48, 16, 512),)}
 # Bytes of an element: bytes of a piece, values of a thread, and warps, of columns read twice; and
-# where the second reading may find them in the second-level cache, up to so many columns.
+# where the second reading may find them in the second-level cache, up to so many columns, of which
+# two steps are best.
 _STREAMED = {4: (256, 32, 16), 2: (128, 64, 8)}
 _NEAR_COLUMNS, _NEAR = 2048, {4: (64, 64, 16), 2: (64, 64, 16)}
-_MASKED_COLUMNS = 8  # of a thread and step, where addresses of mask bytes take registers too
+_COLUMNS, _MASKED_COLUMNS = 16, 8  # of a thread and step: addresses take registers too
 _THREADS = 512  # on a multiprocessor, with 128 registers each
 
 
@@ -80,8 +81,11 @@ def across_shape(request: SoftmaxRequest) -> AcrossShape:
             lanes //= 2
     near = request.columns <= _NEAR_COLUMNS
     piece, values, warps = (_NEAR if near else _STREAMED)[size]
-    values = values if unmasked else _MASKED_COLUMNS * vector
+    values = min(values, vector * (_COLUMNS if unmasked else _MASKED_COLUMNS))
     lanes = max(least, min(widest, piece // (vector * size)))
+    if near:
+        beside = _LANES // lanes * warps
+        values = min(values, vector * power_above(-(-request.columns // (2 * beside))))
     return _shape(AcrossTile(vector, lanes, values // vector, warps), held=False, threads=_THREADS)
 
 

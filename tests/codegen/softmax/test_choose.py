@@ -131,6 +131,8 @@ def test_the_build_gate(request_: SoftmaxRequest) -> None:
         (4096, 4096, "bf16", 1),
         (1000, 49, "bf16", 0),
         (1000, 49, "bf16", 1),
+        (3000, 49, "f32", 0),
+        (3000, 49, "bf16", 1),
     ],
 )
 def test_the_build_gate_across_memory(
