@@ -3,7 +3,8 @@
 Through floating-point instructions, shuffles and shared memory, the threads are gone through: of
 each value it is known in which threads it flows into what which thread stores, as far as the thread
 alone decides. A path on which sizes decide too is followed to the load that it ends with, and then
-it is an obligation that the load is made wherever there is such an element. What is not known to
+it is an obligation that the load is made wherever there is such an element. A choice by what memory
+holds is made of both sides; one by what is computed from sizes, of neither. What is not known to
 flow counts as not flowing.
 
 What a loop carries from step to step is made of what every step loads, if each step's value is made
@@ -21,9 +22,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tylo.proofs.effects import Source
-from tylo.proofs.ptx.by_thread import flags, values
+from tylo.proofs.ptx.by_thread import flags, parted, values
 from tylo.proofs.ptx.contract import extent
-from tylo.proofs.ptx.nodes import Expression, evaluate_each
+from tylo.proofs.ptx.nodes import Expression, evaluate_each, order
 from tylo.proofs.ptx.scene import Scene
 from tylo.proofs.ptx.tables import selected
 
@@ -123,15 +124,28 @@ def _below(scene: Scene, value: Expression, start: _Into) -> _Below:
         elif node.operator == "ite" and not node.operands[0].opaque:
             chosen, *sides = node.operands
             for taken, side in zip((chosen, scene.negate(chosen)), sides, strict=True):
-                column = values(scene, taken)
-                if column is None:
-                    visit(side, scene.domain.bit_and(condition, taken, 1), into)
-                else:
-                    visit(side, condition, [n * c for n, c in zip(into, column, strict=True)])
-        else:
+                alone, rest = parted(scene, taken)
+                column = values(scene, alone) or ()
+                taking = [n * c for n, c in zip(into, column, strict=True)]
+                visit(side, scene.domain.bit_and(condition, rest, 1), taking)
+        elif node.operator != "ite" or _of_memory(scene, node.operands[0]):
             for operand in node.operands:
                 visit(operand, condition, into)
     return result
+
+
+def _of_memory(scene: Scene, value: Expression) -> bool:
+    """Whether a value is made of what a buffer holds, and not of sizes alone."""
+    roots, carried = [value], set[str]()
+    while roots:
+        for node in order([roots.pop()]):
+            if node.operator == "load":
+                return True
+            name = str(node.attribute) if node.operator == "function" else ""
+            if name in scene.sources and name not in carried:
+                carried.add(name)
+                roots += scene.sources[name]
+    return False
 
 
 def _both(one: _Into, other: _Into) -> _Into:
@@ -170,7 +184,9 @@ def left_out(
             continue
         bases.setdefault(column, base)
         wanted = domain.add(base, domain.multiply(domain.constant(per_step, 64), step, 64), 64)
-        yield domain.bit_and(each.made, scene.differ(which, wanted), 1)
+        # Elsewhere a load that is not made would not be missed.
+        exists = domain.less(wanted, scene.value(source.count), 64, False)
+        yield domain.bit_and(domain.bit_or(each.made, exists, 1), scene.differ(which, wanted), 1)
         for number, bits in zip(column, each.flowing.into, strict=True):
             for thread in _bits(bits) if number < per_step else ():
                 reached[earlier][thread] |= 1 << number

@@ -53,6 +53,9 @@ extern "C" __global__ void __launch_bounds__(32) sums(
     if (row < rows && c == 0) y[row] = sum;
 }
 """
+_ADDED = (
+    "const float other = __shfl_xor_sync(~0u, sum, 2); sum += 1.5f * {} == 4.5f ? 0.0f : other;"
+)
 
 
 def _effect(row: Integer, rows: int, most: int, store: Store, written: Matrix) -> Effect:
@@ -129,6 +132,13 @@ def test_a_running_sum_is_of_none_that_follow() -> None:
         ("sum += value;", "if (c % 2) sum += value;"),
         ("y[row] = sum;", "y[row] = 0.0f * rows;"),
         ("[c * (unsigned long long)rows", "[(c ? c - 1 : 0) * (unsigned long long)rows"),
+        ("sum += value;", "sum = (1.5f * c == 4.5f ? 0.0f : value) + sum;"),
+        # One that is not there in place of column 3, in all steps but the last.
+        (
+            "const float value = x[c *",
+            "const unsigned o = c == 3 && c + 1 != columns ? 1u << 30 : c;\n"
+            "        float value = 0.0f;\n        if (o < columns) value = x[o *",
+        ),
     ],
 )
 def test_a_part_of_the_columns_is_refused(old: str, new: str) -> None:
@@ -145,6 +155,11 @@ def test_a_part_of_the_columns_is_refused(old: str, new: str) -> None:
         ("c < columns;", "c + 1 < columns;"),
         ("c < columns;", "c < columns && row != 5;"),
         ("threadIdx.x % 4;", "threadIdx.x % 4 / 2 * 2;"),
+        # A lane left out by the thread and by sizes, in one condition.
+        ("c < columns;", "c < columns && c != 2;"),
+        # What floating-point numbers of sizes decide is not decided by the row.
+        ("sum += __shfl_xor_sync(~0u, sum, 2);", _ADDED.format("columns")),
+        ("sum += __shfl_xor_sync(~0u, sum, 2);", _ADDED.format("row")),
     ],
 )
 def test_a_part_of_the_lanes_is_refused(old: str, new: str) -> None:
