@@ -125,7 +125,8 @@ def _part_to_json(part: Part) -> dict[str, Any]:
             }
             for source in part.sources
         ]
-        return {"bits": part.bits, COMPUTED: part.name, "sources": sources}
+        constant = {"constant": True} if part.constant else {}
+        return {"bits": part.bits, COMPUTED: part.name, "sources": sources, **constant}
     return {
         "bits": part.bits,
         "conversion": part.conversion,
@@ -199,10 +200,12 @@ def _store_from_json(item: Any) -> Store:
 
 def _part_from_json(item: Any) -> Part:
     if isinstance(item, dict) and COMPUTED in item:
-        if set(item) != {"bits", COMPUTED, "sources"}:
+        constant = item.get("constant", True) is True
+        if not constant or set(item) - {"constant"} != {"bits", COMPUTED, "sources"}:
             raise ClaimError(f"not a Part: {sorted(item)}", hint="bits, computed and sources")
         sources = _each(_source_from_json)(item["sources"])
-        return computed(_integer(item["bits"]), _text(item[COMPUTED]), *sources)
+        bits, name = _integer(item["bits"]), _text(item[COMPUTED])
+        return computed(bits, name, *sources, constant="constant" in item)
     return _build(Part, item, bits=_integer, conversion=_text, buffer=_text, offset=from_json)
 
 

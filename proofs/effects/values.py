@@ -204,7 +204,7 @@ class Part:
     """`bits` of a stored word: `conversion` of the element of `buffer` at byte `offset`.
 
     With the conversion ``"computed"`` (see `computed`) the value is not covered: it has a `name`,
-    and `sources` that alone may flow into it.
+    and `sources` that alone may flow into it; and each does, unless it may be a `constant`.
     """
 
     bits: int
@@ -213,6 +213,7 @@ class Part:
     offset: Integer
     name: str = ""
     sources: tuple[Source, ...] = ()
+    constant: bool = False
 
     def __post_init__(self) -> None:
         if self.conversion == COMPUTED:
@@ -222,7 +223,7 @@ class Part:
                     hint="name what is computed; its sources say where it comes from",
                 )
             return
-        if self.name or self.sources:
+        if self.name or self.sources or self.constant:
             raise ClaimError(
                 f"a {self.conversion} with a name or sources", hint="those are of computed parts"
             )
@@ -250,13 +251,18 @@ class Part:
     def __str__(self) -> str:
         if self.conversion == COMPUTED:
             origin = ", ".join(source.buffer for source in self.sources) or "nothing"
-            return f"{self.name}, computed from {origin}"
+            constant = ", or a constant" if self.constant else ""
+            return f"{self.name}, computed from {origin}{constant}"
         return f"{self.conversion}({self.buffer}[{show(self.offset)}])"
 
 
-def computed(bits: int, name: str, *sources: Source) -> Part:
-    """A part whose value is computed: where and when it is stored is proven, its value is not."""
-    return Part(bits, COMPUTED, "", 0, name, sources)
+def computed(bits: int, name: str, *sources: Source, constant: bool = False) -> Part:
+    """A part whose value is computed: where and when it is stored is proven, its value is not.
+
+    Some load of each source is part of it, wherever it is stored; of what may be a `constant`, as
+    in what fills a tile up, none need be.
+    """
+    return Part(bits, COMPUTED, "", 0, name, sources, constant)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,11 @@ from tylo.proofs.ptx.forms import (
     atom,
     constant,
     content,
+    exact,
     integer,
     interval,
     number,
+    primitive,
     product,
     scaled,
     text,
@@ -205,11 +207,7 @@ class Atoms:
     def makes_equal(self, truth: str, left: Form, right: Form) -> bool:
         """Whether two forms are equal where a truth value is true."""
         difference, zero = total(left, right, -1), self.equalities.get(truth, {})
-        if not zero or difference.keys() != zero.keys():
-            return not difference
-        first = next(iter(zero))
-        times, rest = divmod(difference[first], zero[first])
-        return not rest and difference == scaled(zero, times)
+        return exact(difference, zero) is not None or not difference
 
     def negative(self, difference: Form) -> str:
         """Whether a form is below zero."""
@@ -293,8 +291,7 @@ class Atoms:
             if self.is_doubtful_form(dividend) or self.is_doubtful_form(divisor):
                 self.doubtful.add(called)
             # Constants are outside of products elsewhere too.
-            common = content(divisor)
-            self.multiply(atom(called), {each: n // common for each, n in divisor.items()})
+            self.multiply(atom(called), primitive(divisor))
             rest = total(dividend, product(atom(called), divisor), -1)
             by = self.text(divisor)
             self.divisors[called] = by, self.text(product(atom(called), divisor))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from tylo.layouts.errors import PtxError
-from tylo.proofs.ptx.nodes import Expression, bound
+from tylo.proofs.ptx.nodes import Expression, bound, order, pieces
+
+_MOST_CONDITIONS = 200
 
 
 class Bounds:
@@ -44,3 +46,29 @@ class Bounds:
     def is_zero(self, node: Expression) -> bool:
         """Whether bounds say that a node is zero, whatever lies below it."""
         return node.width > 1 and not self.most[id(node)]
+
+
+def multiples(conditions: Iterable[Expression]) -> dict[str, int]:
+    """Variables that must be multiples of a number, by conditions such as ``n % 4 < 1``."""
+    found = {}
+    for each in conditions:
+        if each.operator in ("bvult", "bvslt") and each.operands[1].value == 1:
+            rest = each.operands[0]
+            if rest.operator == "bvurem" and rest.operands[1].value:
+                (variable, *zeros), by = pieces(rest.operands[0]), rest.operands[1].value
+                if variable.operator == "variable" and all(piece.value == 0 for piece in zeros):
+                    found[str(variable.attribute)] = by
+    return found
+
+
+def conjuncts(conditions: Iterable[Expression]) -> list[Expression]:
+    """What must all be one: what is made of little first, as others are judged by it."""
+    found: dict[Expression, int] = {}
+    waiting = list(conditions)
+    while waiting:
+        each = waiting.pop()
+        if each.operator == "bvand" and len(found) + len(waiting) < _MOST_CONDITIONS:
+            waiting += each.operands
+        else:
+            found[each] = len(order([each]))
+    return sorted(found, key=lambda each: (found[each], each.serial))

@@ -164,9 +164,13 @@ def _value(scope: Scope, stated: ClaimedStore, buffers: Mapping[str, Buffer], va
         for less in stated.where
     )
     row, column = _indices(scope, stated, buffers, stated.into, "into", local)
-    source_row, source = _indices(scope, stated, buffers, stated.source, "from", local)
-    if source_row is not None:
+    read = [
+        _indices(scope, stated, buffers, each, "from", local)
+        for each in (stated.source, *stated.others)
+    ]
+    if any(source_row is not None for source_row, _ in read):
         table.fail("from: an input has one index", hint="write row * stride + column")
+    source = read[0][1]
     return Value(row, column, source, where)
 
 
@@ -232,14 +236,16 @@ def _store(
 
 def _part(stated: ClaimedStore, target: Buffer, source: Buffer, value: Value) -> Part:
     if stated.computed:
-        return computed(target.element_bits, stated.computed, Source(source.name))
+        origins = [Source(each.buffer) for each in (stated.source, *stated.others)]
+        bits = target.element_bits
+        return computed(bits, stated.computed, *origins, constant=stated.constant)
     offset = value.source * (source.element_bits // 8)
     return Part(target.element_bits, stated.source.conversion, source.name, offset)
 
 
 def _check_conversion(stated: ClaimedStore, target: Buffer, source: Buffer) -> None:
     if stated.computed:
-        if stated.source.conversion != "move":
+        if any(each.conversion != "move" for each in (stated.source, *stated.others)):
             stated.table.fail(
                 "a value that is computed, and a conversion",
                 hint="name the buffer alone that it is computed from",

@@ -82,7 +82,8 @@ class ClaimedStore:
     """One ``[[store]]``: what each thread writes, for each `value` below `values`.
 
     `writer` says who writes an element, where the proof needs it: block, thread, round and step. A
-    value that is `computed` has that name, and only what it is made of is proven.
+    value that is `computed` has that name, and only what it is made of is proven: an element of the
+    source and of each in `others`, unless it may be a `constant`.
     """
 
     table: Table
@@ -96,6 +97,8 @@ class ClaimedStore:
     ownership: Ownership | None
     writer: dict[str, Integer] | None
     computed: str = ""
+    constant: bool = False
+    others: tuple[Access, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,10 +257,11 @@ def _store(table: Table) -> ClaimedStore:
     owner = read_ownership(table) if table.has("ownership") else None
     count = _count(owner) if owner else 1
     writer = table.table("writer") if table.has("writer") else None
+    source, *others = _sources(table)
     found = ClaimedStore(
         table,
         table.read("into", read_access),
-        table.read("from", read_source),
+        source,
         table.integer("values", 1, MOST_VALUES) if table.has("values") else count,
         table.integer("vector", 1, 16) if table.has("vector") else None,
         _conditions(table, "where"),
@@ -266,12 +270,28 @@ def _store(table: Table) -> ClaimedStore:
         owner,
         None if writer is None else _writer(writer),
         table.text("computed") if table.has("computed") else "",
+        table.flag("constant"),
+        tuple(others),
     )
+    if not found.computed and (found.constant or others):
+        table.fail(
+            "a constant or several sources where nothing is computed",
+            hint='say computed = "its name"',
+        )
     if owner and found.values != owner.value_count:
         table.fail(f"values is {found.values}", hint=f"each thread owns {owner.value_count}")
     if found.vector and found.values % found.vector:
         table.fail(f"vector is {found.vector}", hint=f"it divides values, here {found.values}")
     table.finish()
+    return found
+
+
+def _sources(table: Table) -> list[Access]:
+    if not isinstance(table.data.get("from"), list):
+        return [table.read("from", read_source)]
+    found = [table.parsed("from", text, read_source) for text in table.texts("from")]
+    if not found or len({each.buffer for each in found}) < len(found):
+        table.fail("from has no buffer, or one twice", hint="name each buffer once")
     return found
 
 

@@ -17,7 +17,13 @@ from typing import Any, NoReturn, TypeVar
 from tylo.layouts.errors import ClaimError, TyloError
 
 _Read = TypeVar("_Read")
-_KINDS = {str: "a string", dict: "a table", list: "a list", int: "an integer"}
+_KINDS = {
+    str: "a string",
+    dict: "a table",
+    list: "a list",
+    int: "an integer",
+    bool: "true or false",
+}
 
 
 class Table:
@@ -61,6 +67,10 @@ class Table:
             shown = found if abs(found) < 1 << 128 else f"a number of {found.bit_length()} bits"
             self.fail(f"{key} is {shown}", hint=f"use an integer from {least} to {most}")
         return int(found)
+
+    def flag(self, key: str) -> bool:
+        """Whether something is said to be true; nothing said is false."""
+        return self.has(key) and bool(self._take(key, bool))
 
     def table(self, key: str) -> Table:
         """A table inside this one."""

@@ -92,7 +92,13 @@ def failure_of(
         some = "".join(f", {name} {value}" for name, value in shown)
     counters = {"round": scene.rounds(), "step": scene.repeats()}
     step = "".join(f", {each} {point[each]}" for each, counts in counters.items() if counts)
-    message = f"thread {thread}, block {block}{step}: found {found}, wanted {wanted}{some}"
+    where = f"thread {thread}, block {block}{step}"
+    if thread < 0 and not seen:
+        # No launch that was tried shows it: places in one of those would mislead.
+        where = "some thread"
+        found = obligation.found if isinstance(obligation.found, str) else "another place"
+        wanted = obligation.wanted if isinstance(obligation.wanted, str) else "the claim's place"
+    message = f"{where}: found {found}, wanted {wanted}{some}"
     return Failure(thread, block, message + remedy(obligation, point if seen else None, judge))
 
 

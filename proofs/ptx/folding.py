@@ -6,11 +6,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 
 def as_signed(value: int, width: int) -> int:
     return value - (value >> (width - 1) << width)
+
+
+def runs(mask: int) -> Iterator[tuple[int, int]]:
+    """Where each run of adjacent ones begins and ends.
+
+    >>> list(runs(0b1011100))
+    [(2, 5), (6, 7)]
+    """
+    start = 0
+    while mask >> start:
+        start += (mask >> start & -(mask >> start)).bit_length() - 1
+        end = start
+        while mask >> end & 1:
+            end += 1
+        yield start, end
+        start = end
 
 
 def _divided(a: int, b: int) -> tuple[int, int]:

@@ -17,6 +17,7 @@ buffer has none of the buffer's start in it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from math import gcd
 from typing import TypeAlias
@@ -74,6 +75,37 @@ def divided(form: Form, divisor: int) -> tuple[Form, Form]:
     return first, second
 
 
+def exact(form: Form, divisor: Form) -> Form | None:
+    """What times a divisor is a form; `None` where there is no such form.
+
+    >>> a, b = atom("a"), atom("b")
+    >>> exact(product(total(a, scaled(b, 3)), total(b, constant(2))), total(b, constant(2)))
+    {('b',): 3, ('a',): 1}
+    >>> exact(total(product(a, b), constant(1)), b) is None
+    True
+    """
+    if not divisor:
+        return None
+    rest, found = form, constant(0)
+    leading = max(divisor, key=_degree)
+    while rest:
+        highest = max(rest, key=_degree)
+        more, left = divmod(rest[highest], divisor[leading])
+        missing = Counter(leading) - Counter(highest)
+        if left or missing:
+            return None
+        factors = Counter(highest) - Counter(leading)
+        part = {tuple(sorted(factors.elements())): more}
+        found = total(found, part)
+        rest = total(rest, product(part, divisor), -1)
+    return found
+
+
+def _degree(each: Product) -> tuple[int, Product]:
+    # Of products of one length the order of their sorted atoms is kept by any further factor.
+    return len(each), each
+
+
 def number(form: Form) -> int | None:
     """The number that a form without atoms is."""
     if not form:
@@ -84,6 +116,12 @@ def number(form: Form) -> int | None:
 def content(form: Form) -> int:
     """The largest number that divides every count; 1 where nothing is counted."""
     return gcd(*form.values()) or 1
+
+
+def primitive(form: Form) -> Form:
+    """A form divided by the largest number that divides every count."""
+    common = content(form)
+    return {each: times // common for each, times in form.items()}
 
 
 def interval(form: Form, ranges: Mapping[str, Range]) -> Range:

@@ -37,16 +37,18 @@ i < columns, and from no bounds of its parts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from tylo.proofs.ptx.atoms import Atoms
-from tylo.proofs.ptx.bounds import Bounds
+from tylo.proofs.ptx.bounds import Bounds, conjuncts, multiples
+from tylo.proofs.ptx.folding import runs
 from tylo.proofs.ptx.forms import (
     Form,
     constant,
     content,
     number,
+    primitive,
     product,
     reduced,
     scaled,
@@ -57,7 +59,6 @@ from tylo.proofs.ptx.places import Places
 
 _MOST_TERMS = 64
 _MOST_RUNS = 5  # of adjacent ones in a mask
-_MOST_CONDITIONS = 200
 
 
 class _NoForm(Exception):
@@ -70,34 +71,31 @@ def integer_script(
     minima: Mapping[str, int] = MappingProxyType({}),
     holds: Callable[[str], bool] | None = None,
     extents: Iterable[Expression] = (),
+    spoken: Iterable[tuple[Expression, Expression]] = (),
+    apart: bool = False,
 ) -> str:
     """A script that is satisfiable wherever all conditions can be one; empty if there is none.
 
     Variables lie between their minimum, zero if none is given, and their maximum. What holds of the
-    products in `extents` is said too, where their factors matter.
+    products in `extents` is said too, where their factors matter, and of the pairs in `spoken`.
+    With `apart`, a variable that must be a multiple of a number is that number times another one;
+    empty if there is none.
     """
-    writer = _Writer(maxima, minima, holds)
+    pairs, roots = list(spoken), conjuncts(conditions)
+    by = multiples(roots) if apart else {}
+    if apart and not by:
+        return ""
+    writer = _Writer(maxima, minima, holds, apart or bool(pairs), by)
     try:
         for extent in extents:
             writer.mention(extent)
-        for root in _conjuncts(conditions):
+        for root in roots:
             writer.require(root)
+        for each in pairs:
+            writer.speak(*each)
     except _NoForm:
         return ""
     return writer.atoms.script(writer.asserted)
-
-
-def _conjuncts(conditions: Iterable[Expression]) -> list[Expression]:
-    """What must all be one: what is made of little first, as others are judged by it."""
-    found: dict[Expression, int] = {}
-    waiting = list(conditions)
-    while waiting:
-        each = waiting.pop()
-        if each.operator == "bvand" and len(found) + len(waiting) < _MOST_CONDITIONS:
-            waiting += each.operands
-        else:
-            found[each] = len(order([each]))
-    return sorted(found, key=lambda each: (found[each], each.serial))
 
 
 class _Writer:
@@ -108,8 +106,14 @@ class _Writer:
         maxima: Mapping[str, int],
         minima: Mapping[str, int],
         holds: Callable[[str], bool] | None,
+        outside: bool,
+        multiples: Mapping[str, int],
     ) -> None:
+        self.multiples = multiples
         self.minima = minima
+        self.outside = outside or bool(
+            multiples
+        )  # constants of products, so that products meet in their factors
         self.atoms = Atoms()
         self.bounds = Bounds(maxima, minima)
         self.places = Places(self.atoms, holds)
@@ -121,6 +125,13 @@ class _Writer:
     def mention(self, root: Expression) -> None:
         """Know the products below a node."""
         self._write_below(root)
+        self.atoms.mention()
+
+    def speak(self, left: Expression, right: Expression) -> None:
+        """Know the product of two nodes, the first with what constant it has."""
+        for factor in (left, right):
+            self._write_below(factor)
+        self.atoms.multiply(self.unsigned(left), primitive(self.unsigned(right)))
         self.atoms.mention()
 
     def require(self, root: Expression) -> None:
@@ -229,8 +240,13 @@ class _Writer:
                 return constant(int(node.attribute))
             case "variable":
                 called = str(node.attribute)
-                least = max(0, self.minima.get(called, 0))
-                return self.atoms.variable(called, (least, self.bounds.most[id(node)]))
+                by = self.multiples.get(called, 1)
+                least, most = max(0, self.minima.get(called, 0)), self.bounds.most[id(node)]
+                if by > 1:
+                    # So often as it is counted, it is known to be the same in every product.
+                    part = self.atoms.variable(f"{called}.by{by}", (-(-least // by), most // by))
+                    return scaled(part, by)
+                return self.atoms.variable(called, (least, most))
             case "concat":
                 return self._joined(operands, bits)
             case "extract":
@@ -294,7 +310,10 @@ class _Writer:
             first, second = (self.form(side, bits) for side in node.operands)
         else:
             first, second = known if len(known) == 2 else map(self.unsigned, node.operands)
-            self.atoms.multiply(first, second)
+            factors = first, second
+            if self.outside:
+                factors = primitive(first), primitive(second)
+            self.atoms.multiply(*factors)
         found = product(first, second)
         if len(found) > _MOST_TERMS:
             raise _NoForm
@@ -353,7 +372,7 @@ class _Writer:
     def _masked(self, node: Expression, mask: int, bits: int) -> Form:
         """The sum of a node's parts under the runs of adjacent ones of a mask."""
         found: Form = {}
-        for run, (low, end) in enumerate(_runs(mask)):
+        for run, (low, end) in enumerate(runs(mask)):
             if run == _MOST_RUNS:
                 raise _NoForm
             if low < bits:
@@ -377,19 +396,3 @@ class _Writer:
             if self.bounds.most[id(small)] < min(lowest, 1 << large.width):
                 return True
         return False
-
-
-def _runs(mask: int) -> Iterator[tuple[int, int]]:
-    """Where each run of adjacent ones begins and ends.
-
-    >>> list(_runs(0b1011100))
-    [(2, 5), (6, 7)]
-    """
-    start = 0
-    while mask >> start:
-        start += (mask >> start & -(mask >> start)).bit_length() - 1
-        end = start
-        while mask >> end & 1:
-            end += 1
-        yield start, end
-        start = end

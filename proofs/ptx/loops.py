@@ -31,6 +31,7 @@ earlier steps
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from tylo.proofs.ptx.loop_counts import Counted
@@ -38,6 +39,8 @@ from tylo.proofs.ptx.nodes import Expression, evaluate_each
 from tylo.proofs.ptx.program import Instruction
 from tylo.proofs.ptx.scene import Scene
 from tylo.proofs.ptx.symbolic import Fact, Machine
+
+_MOST_SPOKEN = 2
 
 if TYPE_CHECKING:
     from tylo.proofs.ptx.paths import Walker
@@ -173,7 +176,10 @@ class _Cut(Counted):
         """
         while True:
             forms, after = self._forms(self.wide), self._forms(following)
-            registers, condition = self._trip(self.wide, self.machine.fork(), record=False)
+            # Who leaves from the middle makes no further step.
+            mark = self.machine.record.mark()
+            registers, condition = self._trip(self.wide, self.machine.fork(), record=True)
+            self.machine.record.rewind(mark)
             moved = {
                 name
                 for name in self.before.keys() - self.changed
@@ -292,8 +298,15 @@ class _Cut(Counted):
         return within, domain.extend(last, last.width, 64, False)
 
     def _fact(self, label: str, violation: Expression, found: str, wanted: str) -> None:
-        fact = Fact(f"{self.line}: {label}", self.branch, violation, found, wanted)
+        at = f"{self.line}: {label}", self.branch
+        fact = Fact(*at, violation, found, wanted, self._spoken())
         self.machine.record.facts.append(fact)
+
+    def _spoken(self) -> tuple[tuple[Expression, Expression], ...]:
+        """How far steps lie apart that lie as far apart as the launch says."""
+        paces = dict.fromkeys(s for s in self.slopes.values() if s.value is None)
+        wide = (self.domain.extend(pace, pace.width, 64, False) for pace in paces)
+        return tuple((self.wide, pace) for pace in itertools.islice(wide, _MOST_SPOKEN))
 
     def _and(self, left: Expression, right: Expression) -> Expression:
         return self.domain.bit_and(left, right, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeAlias
 
 from tylo.layouts.terms import name as named
 from tylo.proofs.effects import Less
@@ -14,6 +15,8 @@ from tylo.proofs.ptx.integers import integer_script
 from tylo.proofs.ptx.scene import Scene
 from tylo.proofs.ptx.smtlib import script
 
+Spoken: TypeAlias = tuple[tuple[Expression, Expression], ...]
+
 
 @dataclass(frozen=True, eq=False)
 class Obligation:
@@ -22,7 +25,8 @@ class Obligation:
     `line` and `text` are those of the PTX instruction; an obligation about the contract alone has
     line 0. `found` and `wanted` are addresses to compare in a report, or words. `settled` is the
     verdict of an obligation decided by enumeration, which has no script. Of several of one label at
-    one line, `number` says which this is.
+    one line, `number` says which this is. Solvers are told of the
+    products of the pairs in `spoken`.
     """
 
     label: str
@@ -34,6 +38,7 @@ class Obligation:
     wanted: Expression | str = ""
     settled: str = ""
     number: str = ""
+    spoken: Spoken = ()
 
     @property
     def name(self) -> str:
@@ -60,9 +65,12 @@ class Obligation:
             return ""
         return self._integers([*self.assumed, self.violation])
 
-    def judged(self, holds: Callable[[str], bool]) -> str:
-        """Like `linear`, where what is assumed decides whether a sum wraps."""
-        return self._integers([*self.assumed, self.violation], holds) if self.linear else ""
+    def judged(self, holds: Callable[[str], bool], apart: bool = False) -> str:
+        """Like `linear`, where what is assumed decides whether a sum wraps.
+
+        With `apart`, sizes that are multiples of a number are written as such.
+        """
+        return self._integers([*self.assumed, self.violation], holds, apart) if self.linear else ""
 
     def bounded(self, name: str, most: int, holds: Callable[[str], bool]) -> str:
         """Like `judged`, where a size, or ``blocks``, is at most a number."""
@@ -75,14 +83,17 @@ class Obligation:
         return there._integers([*self.assumed, below, self.violation], holds)
 
     def _integers(
-        self, stated: Sequence[Expression], holds: Callable[[str], bool] | None = None
+        self,
+        stated: Sequence[Expression],
+        holds: Callable[[str], bool] | None = None,
+        apart: bool = False,
     ) -> str:
         limits, scene = self.scene.limits(), self.scene
         if holds is None:
-            return integer_script(stated, *limits)
+            return integer_script(stated, *limits, spoken=self.spoken)
         totals = [buffer.elements for buffer in scene.effect.buffers if buffer.elements is not None]
         extents = [scene.value(total) for total in dict.fromkeys(totals)]
-        return integer_script(stated, *limits, holds, extents)
+        return integer_script(stated, *limits, holds, extents, self.spoken, apart)
 
     @property
     def exact(self) -> bool:

@@ -34,16 +34,17 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tylo.layouts.terms import Integer, show
 from tylo.layouts.terms import evaluate as evaluate_term
 from tylo.layouts.terms import name as named
-from tylo.proofs.effects import Buffer, Effect, Less, Store, buffer_bytes
+from tylo.proofs.effects import Effect, Less, Store
 from tylo.proofs.ptx.bitvector import Expression
 from tylo.proofs.ptx.contract import sample, step_share, written_once
 from tylo.proofs.ptx.coverage import written_as_said
+from tylo.proofs.ptx.extents import inside
 from tylo.proofs.ptx.obligation import Obligation
 from tylo.proofs.ptx.pairing import pair, sources, unrolled_stores
 from tylo.proofs.ptx.parser import parse
@@ -51,9 +52,9 @@ from tylo.proofs.ptx.parts import part_obligations
 from tylo.proofs.ptx.paths import walk
 from tylo.proofs.ptx.races import races
 from tylo.proofs.ptx.scene import Scene, build, conditions, parameters, special_registers
+from tylo.proofs.ptx.shared_steps import shared_steps
 from tylo.proofs.ptx.surroundings import require_module, shared_variables
 from tylo.proofs.ptx.symbolic import Access, Machine, Record
-from tylo.proofs.ptx.unrolled import Unrolled
 
 
 def obligations(ptx_text: str, effect: Effect, architecture: str | None = None) -> list[Obligation]:
@@ -86,10 +87,20 @@ def of_kernel(scene: Scene, ptx_text: str, architecture: str | None = None) -> I
     )
     walk(machine, module.target)
     record = machine.record
-    yield from _performed(scene, record.accesses, entry.line)
+    stores = [access for access in record.accesses if access.value is not None]
     loads = [access for access in record.accesses if access.value is None]
+    pairing = pair(scene, stores)
+    several = unrolled_stores(scene, stores, pairing)
+    for index, unrolled in several.items():
+        yield from shared_steps(scene, unrolled, index, loads)
+    yield from _performed(scene, stores, loads, pairing, several, entry.line)
+    known = {
+        guard: (meant, spoken) for each in several.values() for guard, meant, spoken in each.known()
+    }
     for position, (access, buffer) in enumerate(zip(loads, sources(scene, loads), strict=True)):
-        yield from _inside(scene, access, f"load {position}", buffer)
+        meant, spoken = known.get(access.guard, (access.guard, ()))
+        there = replace(access, guard=scene.domain.bit_and(access.guard, meant, 1))
+        yield from inside(scene, there, f"load {position}", buffer, spoken)
     for each in record.unspecified:
         at = each.instruction
         yield Obligation(
@@ -103,9 +114,8 @@ def of_kernel(scene: Scene, ptx_text: str, architecture: str | None = None) -> I
         )
     for fact in (*record.facts, *races(machine)):
         at = fact.instruction
-        yield Obligation(
-            fact.label, at.line, at.text, scene, fact.violation, fact.found, fact.wanted
-        )
+        about = fact.label, at.line, at.text, scene
+        yield Obligation(*about, fact.violation, fact.found, fact.wanted, spoken=fact.spoken)
 
 
 def _numbered(stated: Sequence[Obligation]) -> list[Obligation]:
@@ -121,15 +131,19 @@ def _numbered(stated: Sequence[Obligation]) -> list[Obligation]:
     return result
 
 
-def _performed(scene: Scene, accesses: Sequence[Access], line: int) -> Iterator[Obligation]:
-    """What the stores must do, and the stores that must not be left out or made twice."""
-    stores = [access for access in accesses if access.value is not None]
-    loads = [access for access in accesses if access.value is None]
-    pairing = pair(scene, stores)
+def _performed(
+    scene: Scene,
+    stores: Sequence[Access],
+    loads: Sequence[Access],
+    pairing: Mapping[int, int],
+    several: Collection[int],
+    line: int,
+) -> Iterator[Obligation]:
+    """What the stores must do, and the stores that must not be left out or made twice.
+
+    Of those that `several` instructions share the steps of, nothing is said here.
+    """
     domain = scene.domain
-    several = unrolled_stores(scene, stores, pairing)
-    for index, unrolled in several.items():
-        yield from _shared_steps(scene, unrolled, index, loads, line)
     for position, access in enumerate(stores):
         if pairing.get(position) not in several:
             yield from _store(scene, access, pairing.get(position), loads)
@@ -164,51 +178,6 @@ def _performed(scene: Scene, accesses: Sequence[Access], line: int) -> Iterator[
                 f"line {first.instruction.line} makes it too",
                 "made once",
             )
-
-
-def _shared_steps(
-    scene: Scene, unrolled: Unrolled, index: int, loads: Sequence[Access], line: int
-) -> Iterator[Obligation]:
-    """What instructions that share the steps of a store must do."""
-    label, store = f"store {index}", unrolled.store
-    buffer = scene.effect.buffer(store.buffer)
-    for access in unrolled.accesses:
-        where = access.instruction.line, access.instruction.text, scene
-        yield Obligation(
-            f"{label}: address", *where, unrolled.misplaced(access), access.address, "a step's"
-        )
-        yield Obligation(
-            f"{label}: where",
-            *where,
-            unrolled.unwanted(access),
-            "performed",
-            f"performed only where {unrolled.conditions()}",
-        )
-        yield from _inside(scene, access, label, buffer)
-        meeting = unrolled.meeting(access)
-        for name, violation, found, goal in part_obligations(scene, meeting, store, loads):
-            yield Obligation(f"{label}: {name}", *where, violation, found, goal)
-    first = unrolled.accesses[0].instruction
-    for missing in unrolled.missing():
-        yield Obligation(
-            f"{label}: all steps",
-            first.line,
-            first.text,
-            scene,
-            missing,
-            "a step that is not made",
-            unrolled.address,
-        )
-    for access, violation in unrolled.twice():
-        yield Obligation(
-            f"{label}: once",
-            access.instruction.line,
-            access.instruction.text,
-            scene,
-            violation,
-            access.address,
-            "written once",
-        )
 
 
 def _guard(scene: Scene, access: Access, store: Store) -> Expression:
@@ -320,43 +289,6 @@ def _store(
             "performed",
             f"performed only where {' and '.join(map(str, stated))}",
         )
-    yield from _inside(scene, access, label, scene.effect.buffer(store.buffer))
+    yield from inside(scene, access, label, scene.effect.buffer(store.buffer))
     for name, violation, found, goal in part_obligations(scene, access, store, loads):
         yield Obligation(f"{label}: {name}", *where, violation, found, goal)
-
-
-def _inside(
-    scene: Scene, access: Access, label: str, buffer: Buffer | None
-) -> Iterator[Obligation]:
-    """In bounds, and aligned to its width."""
-    domain, size, guard = scene.domain, access.bits // 8, access.guard
-    where = access.instruction.line, access.instruction.text, scene
-    if buffer is None:
-        yield Obligation(f"{label}: bounds", *where, guard, access.address, "an input buffer")
-        return
-    offset = domain.subtract(access.address, scene.bases[buffer.name], 64)
-    width = domain.constant(size, 64)
-    if buffer.elements is None:
-        # The smallest grid that contains the block is the tightest: its extent ends with the block.
-        share = scene.value(buffer.bytes_per_block)
-        block = domain.extend(scene.block, scene.block.width, 64, False)
-        end = domain.add(domain.multiply(block, share, 64), share, 64)
-    else:
-        end = share = scene.value(buffer.total_bytes)
-    last = domain.subtract(end, width, 64)
-    # A share smaller than the access would wrap `last` in the first block.
-    beyond = domain.bit_or(
-        domain.less(last, offset, 64, False), domain.less(share, width, 64, False), 1
-    )
-    within = f"within the {buffer_bytes(buffer)} bytes of {buffer.name}"
-    outside = domain.bit_and(guard, beyond, 1)
-    yield Obligation(f"{label}: bounds", *where, outside, access.address, within)
-    remainder = domain.bit_and(access.address, domain.constant(size - 1, 64), 64)
-    misaligned = scene.differ(remainder, domain.constant(0, 64))
-    yield Obligation(
-        f"{label}: alignment",
-        *where,
-        domain.bit_and(guard, misaligned, 1),
-        access.address,
-        f"a multiple of {size}",
-    )

@@ -25,7 +25,8 @@ def part_obligations(
     domain = scene.domain
     assert access.value is not None
     if access.bits != store.bits:
-        yield "width", access.guard, f"{access.bits} bits", f"{store.bits} bits"
+        way_out = "what one instruction writes is a store of its own, under conditions of its own"
+        yield "width", access.guard, f"{access.bits} bits", f"{store.bits} bits; {way_out}"
         return
     low = 0
     for index, part in enumerate(store.parts):

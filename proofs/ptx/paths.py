@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from tylo.layouts.errors import PtxError
 from tylo.proofs.ptx.bitvector import Expression
 from tylo.proofs.ptx.control import Flow
+from tylo.proofs.ptx.halves import meet
 from tylo.proofs.ptx.loops import cut
 from tylo.proofs.ptx.program import Instruction
 from tylo.proofs.ptx.symbolic import Machine
@@ -127,7 +128,7 @@ class Walker:
             return first or second
         domain = machine.domain
         registers = {
-            name: domain.select(condition, value, second.registers[name], value.width)
+            name: meet(domain, condition, value, second.registers[name])
             for name, value in first.registers.items()
             if name in second.registers
         }

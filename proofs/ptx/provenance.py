@@ -5,7 +5,8 @@ of, through floating-point instructions, shuffles, shared memory, and what loops
 step, reads a buffer that the effect names, and inside the range of bytes that the effect gives for
 it. A load of another lane, or of another thread of the block, is held against the range of the
 thread that stores: so "the elements of its own row" can be said, and is proven for a reduction over
-a warp.
+a warp. That some load of each does flow in, so that no constant is stored instead, is asked
+too (`emptiness`), unless the effect says that the value may be a constant.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from tylo.proofs.ptx.bitvector import Expression
 from tylo.proofs.ptx.by_thread import flags, parted, values
 from tylo.proofs.ptx.complete import Reached, flowing, left_out
 from tylo.proofs.ptx.contract import extent
+from tylo.proofs.ptx.emptiness import empty
 from tylo.proofs.ptx.flows import flow, inside
 from tylo.proofs.ptx.nodes import evaluate_each, order
 from tylo.proofs.ptx.scene import Scene
@@ -58,7 +60,13 @@ def origins(
     part: Part,
     loads: Sequence[Access],
 ) -> Iterator[Compared]:
-    """For each load below a computed value: that the effect lets it flow in."""
+    """For each load below a computed value: that the effect lets it flow in; for each source, that
+    a load of it does.
+    """
+    for source in () if part.constant else part.sources:
+        nothing = scene.domain.bit_and(guard, empty(scene, value, source.buffer), 1)
+        if nothing.value != 0:
+            yield label, nothing, f"nothing of {source.buffer}", f"{part}"
     allowed = {source.buffer: source for source in part.sources}
     guards = _guards(scene, loads)
     for source in part.sources:

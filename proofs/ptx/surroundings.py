@@ -65,15 +65,22 @@ def _check_parameters(entry: Entry, effect: Effect) -> None:
     known |= {
         p.name: (f"parameter {p.name!r} is an integer", p.bits, None) for p in effect.parameters
     }
-    meant = [known[name] for name in effect.arguments or known]
+    # Any bits may be a float's: nothing is known of what has them.
+    any_bits = {
+        p.name for p in effect.parameters if (p.minimum, p.maximum) == (0, (1 << p.bits) - 1)
+    }
+    called = effect.arguments or tuple(known)
+    meant = [known[name] for name in called]
     if len(entry.parameters) != len(meant):
         raise PtxError(
             f"line {entry.line}: {entry.name} has {len(entry.parameters)} parameters",
             hint=f"the effect has {len(effect.buffers)} buffers"
             + (f" and {len(effect.parameters)} sizes" if effect.parameters else ""),
         )
-    for declared, (words, bits, buffer) in zip(entry.parameters, meant, strict=True):
-        if declared.count != 1 or TYPES[declared.type] != bits or declared.type[0] not in "ubs":
+    rows = zip(entry.parameters, called, meant, strict=True)
+    for declared, name, (words, bits, buffer) in rows:
+        kinds = "ubsf" if name in any_bits else "ubs"
+        if declared.count != 1 or TYPES[declared.type] != bits or declared.type[0] not in kinds:
             raise PtxError(
                 f"line {declared.line}: parameter {declared.name} is .{declared.type}",
                 hint=f"{words} of {bits} bits",

@@ -75,6 +75,7 @@ class Fact:
     violation: Expression
     found: Expression | str
     wanted: Expression | str
+    spoken: tuple[tuple[Expression, Expression], ...] = ()  # as an `Obligation` has them
 
 
 @dataclass(slots=True)
@@ -242,7 +243,11 @@ class Machine:
             raise instruction.error("an address that is not a register")
         base = self.register(instruction, operand.base, 64, False)
         if base.opaque:
-            raise instruction.error("an address that depends on memory")
+            raise instruction.error(
+                "an address that depends on memory",
+                hint="claims say where elements are by thread, block and sizes, so that a gather "
+                "by an index in memory has none; check the kernel with a term for the index",
+            )
         return self.domain.add(base, self.domain.constant(operand.offset, 64), 64)
 
     def _load(self, instruction: Instruction, form: Form) -> None:

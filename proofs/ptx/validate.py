@@ -122,8 +122,10 @@ def _validated(ptx_text: str, effect: Effect, solve: Solve, architecture: str | 
     judge = _Judge(solve)
     for index, obligation in enumerate(stated):
         # Nothing that follows from bounds alone: what is assumed may say what wraps.
-        if not decided(verdicts[index]) and obligation.linear:
-            (answer,) = solve([script]) if (script := obligation.judged(judge)) else ("",)
+        for apart in (False, True):
+            if decided(verdicts[index]) or not obligation.linear:
+                break
+            (answer,) = solve([script]) if (script := obligation.judged(judge, apart)) else ("",)
             if answer == "holds" or (answer == "fails" and obligation.exact):
                 verdicts[index] = answer
     hits: dict[Obligation, Refuted] = {}

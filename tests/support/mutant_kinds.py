@@ -12,6 +12,7 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import user_kernels
 import user_loops
 from effect_judge import Judge, Launch
 from mutant_sweep import Prover
@@ -125,7 +126,9 @@ def _user_loop(name: str) -> Kind:
     ptx, claim = user_loops.compiled(source), claim_from_text(text, "claim.toml")
     four = 4 if "vectors" in name and "rows" in name else 1
     if "columns" not in text:
-        launches = [({"n": n}, blocks) for n, blocks in ((1, 1), (700, 2), (384, 3), (129, 1))]
+        launches = [
+            ({"n": n}, blocks) for n, blocks in ((1, 1), (700, 2), (384, 3), (129, 1), (1736, 2))
+        ]
     else:
         sizes = ((1, four), (3, 140 - 140 % four), (5, 128), (2, 260))
         # A block a row, unless a grid goes through the rows.
@@ -220,6 +223,43 @@ def _flat(tile: FlatTile, columns: int, given: Mapping[str, Any]) -> Kind:
     return Kind(compiled(kernel.source(), kernel.entry), flat_effect(case), tuple(launches))
 
 
+KERNELS: dict[str, tuple[str, str, Launches]] = {
+    "kernel: early return": (
+        user_kernels.EARLY_RETURN,
+        user_kernels.EARLY_RETURN_CLAIM,
+        tuple(({"n": n}, -(-n // 256) + 1) for n in (1, 256, 700)),
+    ),
+    "kernel: transpose": (user_kernels.TRANSPOSE, user_kernels.TRANSPOSE_CLAIM, (({}, 64),)),
+    "kernel: reduction": (
+        user_kernels.REDUCTION,
+        user_kernels.REDUCTION_CLAIM,
+        (({"n": 1}, 1), ({"n": 3}, 3)),
+    ),
+    "kernel: pairs of halves": (
+        user_kernels.PAIRS_OF_HALVES,
+        user_kernels.PAIRS_OF_HALVES_CLAIM,
+        tuple(({"n": n}, -(-n // 512) + 1) for n in (1, 2, 511, 512, 1025)),
+    ),
+    "kernel: pitch": (
+        user_kernels.PITCH,
+        user_kernels.PITCH_CLAIM,
+        tuple(
+            ({"rows": rows, "columns": columns, "px": px, "py": py}, rows)
+            for rows, columns, px, py in ((1, 1, 4, 8), (3, 130, 528, 520), (2, 128, 512, 512))
+        ),
+    ),
+    "kernel: double buffered": (
+        user_kernels.DOUBLE_BUFFERED,
+        user_kernels.DOUBLE_BUFFERED_CLAIM,
+        (({}, 2),),
+    ),
+}
+
+
+def _user_kernel(source: str, text: str, launches: Launches) -> Kind:
+    return _claimed(user_loops.compiled(source), claim_from_text(text, "claim.toml"), launches)
+
+
 CLAIMS = ("fragment_order", "masked_copy", "masked_vectors", "pack_pairs", "swap_halves")
 
 SMALL: dict[str, Callable[[], Kind]] = {
@@ -233,4 +273,5 @@ GENERATED: dict[str, Callable[[], Kind]] = {
     for make, cases in ((_softmax, SOFTMAX), (_few, FEW), (_flat, FLAT), (_across, ACROSS))
     for name, case in cases.items()
 }
-EVERY: dict[str, Callable[[], Kind]] = SMALL | LOOPS | GENERATED
+OTHERS = {name: partial(_user_kernel, *case) for name, case in KERNELS.items()}
+EVERY: dict[str, Callable[[], Kind]] = SMALL | LOOPS | OTHERS | GENERATED

@@ -29,12 +29,24 @@ k(const float* __restrict__ x, float* __restrict__ y, int n) {
 GRID_OF_VECTORS = GRID.replace("float", "float4")
 GRID_OF_HALVES = GRID.replace("float", "unsigned short")
 GRID_UNSIGNED = GRID.replace("int ", "unsigned ")
+GRID_BY_FOURS = GRID.replace("  for", "  #pragma unroll 4\n  for")
+GRID_UNSIGNED_BY_TWOS = GRID_UNSIGNED.replace("  for", "  #pragma unroll 2\n  for")
 GRID_IN_64_BITS = (
     GRID.replace("int n", "long long n")
     .replace("int i", "long long i")
     .replace("= blockIdx.x*", "= (long long)blockIdx.x*")
     .replace("  for", "  #pragma unroll 1\n  for")
 )
+# NVRTC divides for the number of trips, in 32 bits where that will do, and makes what is left over
+# in a loop before one of four steps a trip.
+GRID_IN_64_BITS_UNROLLED = GRID_IN_64_BITS.replace("  #pragma unroll 1\n", "")
+GRID_OF_SIZES = r"""
+extern "C" __global__ void __launch_bounds__(128)
+k(const float* __restrict__ x, float* __restrict__ y, size_t n) {
+  size_t stride = (size_t)gridDim.x * blockDim.x;
+  #pragma unroll 4
+  for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) y[i] = x[i];
+}"""
 GRID_TWICE = GRID.replace("= x[i]", "= 2.0f * x[i]")
 NESTED = r"""
 extern "C" __global__ void __launch_bounds__(128)
@@ -189,6 +201,10 @@ RIGHT = {
     "a grid of halves": (GRID_OF_HALVES, GRID_OF_HALVES_CLAIM),
     "a grid, unsigned": (GRID_UNSIGNED, GRID_UNSIGNED_CLAIM),
     "a grid in 64 bits": (GRID_IN_64_BITS, GRID_IN_64_BITS_CLAIM),
+    "a grid, by fours": (GRID_BY_FOURS, GRID_CLAIM),
+    "a grid, unsigned, by twos": (GRID_UNSIGNED_BY_TWOS, GRID_UNSIGNED_CLAIM),
+    "a grid in 64 bits, unrolled": (GRID_IN_64_BITS_UNROLLED, GRID_IN_64_BITS_CLAIM),
+    "a grid of sizes, by fours": (GRID_OF_SIZES, GRID_IN_64_BITS_CLAIM),
     "a grid, computed": (GRID_TWICE, GRID_TWICE_CLAIM),
     "rows by a grid": (NESTED, NESTED_CLAIM),
     "rows by a grid, unrolled": (NESTED_BY_NUMBER, NESTED_CLAIM),

@@ -27,7 +27,8 @@ _SOFTMAX = (
     "softmax: ragged, log-sum-exp alone",
     "softmax: across memory, over lanes",
 )
-_SLOW = ("softmax", "product", "four steps a trip", "sequential", *_SOFTMAX)
+_LOOP = "loop: a grid in 64 bits, unrolled"
+_SLOW = (_LOOP, "softmax", "product", "four steps a trip", "sequential", *_SOFTMAX)
 
 
 def drawn(ptx: str, most: int) -> list[PtxMutant]:
@@ -35,7 +36,7 @@ def drawn(ptx: str, most: int) -> list[PtxMutant]:
     return random.Random(5).sample(every, min(most or len(every), len(every)))
 
 
-@pytest.mark.parametrize("name", [*SMALL, *_SOFTMAX])
+@pytest.mark.parametrize("name", [*SMALL, *_SOFTMAX, _LOOP])
 def test_wrong_mutants_are_refused(name: str) -> None:
     kind = EVERY[name]()
     few = _FEWER if name in _SLOW else _FEW
