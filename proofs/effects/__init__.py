@@ -94,6 +94,7 @@ no two buffers overlap
 
 from __future__ import annotations
 
+from tylo.proofs.effects.elements import Element, Less, Matrix
 from tylo.proofs.effects.json import (
     SCHEMA,
     effect_from_json,
@@ -109,9 +110,6 @@ from tylo.proofs.effects.values import (
     Buffer,
     Direction,
     Effect,
-    Element,
-    Less,
-    Matrix,
     Parameter,
     Part,
     Source,

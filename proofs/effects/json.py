@@ -9,13 +9,11 @@ from typing import Any, TypeVar
 from tylo.layouts.errors import ClaimError
 from tylo.layouts.terms import from_json, to_json
 from tylo.proofs.claims import canonical_json
+from tylo.proofs.effects.elements import Element, Less, Matrix
 from tylo.proofs.effects.values import (
     COMPUTED,
     Buffer,
     Effect,
-    Element,
-    Less,
-    Matrix,
     Parameter,
     Part,
     Source,

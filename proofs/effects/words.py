@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tylo.layouts.terms import Integer, show
-from tylo.proofs.effects.values import COMPUTED, Buffer, Effect, Less
+from tylo.proofs.effects.elements import Less
+from tylo.proofs.effects.values import COMPUTED, Buffer, Effect
 
 
 def assumptions(effect: Effect) -> tuple[str, ...]:
