@@ -139,6 +139,19 @@ class Source:
     apart: Integer = 0
     whole: int = 0
 
+    def __post_init__(self) -> None:
+        several = self.count != 1 or self.apart != 0 or self.whole
+        if several and (self.first is None or self.end is None or len([*names(self.apart)]) != 1):
+            raise ClaimError(
+                f"ranges of {self.buffer!r} that lie {show(self.apart)} bytes apart",
+                hint="state their first and end, and apart as a size so many times",
+            )
+        if self.whole < 0 or (self.whole and self.count == 1):
+            raise ClaimError(
+                f"a whole of {self.whole} ranges a step of {show(self.count)}",
+                hint="state how many ranges there are, and how many of them a step takes",
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class Part:

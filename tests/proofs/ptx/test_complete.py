@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from ptx_texts import compiled
+from tylo.layouts.errors import ClaimError
 from tylo.layouts.terms import Integer, name
 from tylo.proofs.effects import (
     Buffer,
@@ -165,6 +168,21 @@ def test_a_part_of_the_columns_is_refused(old: str, new: str) -> None:
 def test_a_part_of_the_lanes_is_refused(old: str, new: str) -> None:
     assert old in _LANES
     assert "whole" in in_lanes(_LANES.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: Source("x", count=_COLUMNS, apart=_ROWS * 4),
+        lambda: Source("x", 0, 4, _COLUMNS, 4),
+        lambda: Source("x", 0, 4, _COLUMNS, _ROWS * _COLUMNS),
+        lambda: Source("x", 0, 4, 1, _ROWS, 1),
+        lambda: Source("x", 0, 4, _COLUMNS, _ROWS, -1),
+    ],
+)
+def test_ranges_that_cannot_be_told_apart_are_refused(made: Callable[[], Source]) -> None:
+    with pytest.raises(ClaimError, match="ranges"):
+        made()
 
 
 def test_the_number_of_a_step_is_proven() -> None:
