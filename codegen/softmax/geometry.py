@@ -54,13 +54,14 @@ def held_shape(request: SoftmaxRequest, vector: int, vectors: int) -> Shape | No
     # Narrower vectors count as the words that they take.
     whole = -(-vectors * words * 4 // _VECTOR_BYTES)
     most_blocks = _LARGE_CLUSTER if request.capability in _LARGE else _CLUSTER
-    exact = request.columns % vector == 0
+    exact, modes = request.columns % vector == 0, request.mask.rows if request.mask else ()
     found = spread(
         size,
         whole,
         exact=exact,
         masked=request.mask is not None,
         most_blocks=most_blocks if request.capability >= _CLUSTERS_FROM else 1,
+        widened=len(modes) > 1 and BYTES[request.out_dtype or request.dtype] > size,
     )
     if found is None:
         return None

@@ -27,6 +27,8 @@ from dataclasses import dataclass, replace
 _ALONE = 20
 _MOST, _MOST_PACKED, _MOST_MASKED = 32, 26, 16
 _MOST_LARGE = 25  # of a large block, where nothing else holds a row
+# Of a large block, where results are wider than elements under a mask of several modes.
+_MOST_WIDENED = 14
 _VECTOR_BYTES = 16
 _SMALL, _LARGE = 128, 512  # threads of a block of a cluster
 _EACH = 8  # vectors a thread of a small block, if there are enough blocks
@@ -52,15 +54,25 @@ class Spread:
 
 
 def spread(
-    size: int, vectors: int, *, exact: bool, masked: bool, most_blocks: int
+    size: int,
+    vectors: int,
+    *,
+    exact: bool,
+    masked: bool,
+    most_blocks: int,
+    widened: bool = False,
 ) -> Spread | None:
     """How rows of so many vectors of elements of `size` bytes are spread; None if nothing holds it.
 
     `exact` rows are whole vectors; a cluster may have `most_blocks`, 1 where there are none.
+    `widened` says that a mask has several modes and that results are wider than elements: two
+    stores for each vector, whose addresses take registers too.
     """
-    largest = _MOST_MASKED if masked else _MOST_LARGE
+    largest = _MOST_WIDENED if widened else _MOST_MASKED if masked else _MOST_LARGE
     most = min(largest, _ALONE) if most_blocks > 1 else largest
     one = (_words if size == 4 else _halves)(vectors, exact, masked, most)
+    if one is not None and widened and not one.held:
+        return replace(one, resident=1)
     if one is not None:
         return one
     if most_blocks > 1:

@@ -111,6 +111,16 @@ def asked(
         asked(65537, "bf16", "bf16", lse=True),
         replace(asked(65537, "bf16", "bf16", lse=True), mask=MaskGeometry(((4, 1),) * 3, 1)),
         replace(asked(262144, "f32", lse=True), mask=MaskGeometry(((4, 1),) * 3, 1)),
+        # Results wider than elements, under a mask of several modes.
+        replace(asked(28672, "bf16", lse=True), mask=MaskGeometry(((4, 1),) * 2, 1)),
+        *(
+            replace(
+                asked(columns, "f16", lse=True),
+                mask=MaskGeometry(((4, 1),) * 2, 1),
+                capability=(8, 0),
+            )
+            for columns in (32768, 57344)
+        ),
     ],
     ids=lambda request: f"{request.columns}-{request.dtype}{'-masked' if request.mask else ''}",
 )
