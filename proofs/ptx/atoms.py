@@ -41,6 +41,7 @@ from tylo.proofs.ptx.forms import (
 from tylo.proofs.ptx.products import Product, lemmas, signs
 
 _NAME = re.compile(r"[A-Za-z][\w.]*")
+_COUNTED = re.compile(r"\(\* (\d+) ([A-Za-z][\w.]*)\)")
 _CONNECTIVES = {"bvand": "and", "bvor": "or", "bvxor": "xor", "ite": "ite", "=": "="}
 _OPPOSITE = {"true": "false", "false": "true"}
 
@@ -55,6 +56,7 @@ class Atoms:
         self.products: dict[tuple[str, ...], str] = {}
         self.factors: dict[tuple[str, str], Product] = {}
         self.mentioned: list[Product] = []
+        self.whole = False  # whether factors are spoken of as they are
         self.divisors: dict[str, tuple[str, str]] = {}  # and quotient times divisor, by quotient
         self.facts: dict[str, list[str]] = {}  # by the name that they are about
         self.equalities: dict[str, Form] = {}  # what is zero where a truth value is true
@@ -265,6 +267,8 @@ class Atoms:
 
     def multiply(self, left: Form, right: Form) -> None:
         """State what holds of a product of two forms, which are never negative."""
+        if not self.whole:
+            left, right = self._varying(left), self._varying(right)
         if number(left) is not None or number(right) is not None:
             return
         key = self.text(left), self.text(right)
@@ -275,6 +279,11 @@ class Atoms:
         ends = (self.interval(left)[1], self.interval(right)[1])
         ordered = key if ends[0] <= ends[1] else key[::-1]
         self.factors[key] = Product(self.text(both), most, ordered, min(ends))
+
+    def _varying(self, form: Form) -> Form:
+        """A factor without what it is at least: that times the other factor is no product."""
+        rest = {each: times for each, times in form.items() if each}
+        return rest if form.get((), 0) > 0 and self.interval(rest)[0] >= 0 else form
 
     def mention(self) -> None:
         """Speak of the products so far wherever their factors are spoken of."""
@@ -331,7 +340,10 @@ class Atoms:
             held = dict.fromkeys(about)
             self._need([text for p in held for text in (p.name, *p.factors)], needed, facts)
         lines = [line for name, found in self.lines.items() if name in needed for line in found]
-        stated_of = (*facts, *lemmas(list(held)), *self._multiples(needed))
+        counts: dict[str, set[int]] = {}
+        for count, name in _COUNTED.findall("\n".join((*lines, *facts))):
+            counts.setdefault(name, set()).add(int(count))
+        stated_of = (*facts, *lemmas(list(held), counts), *self._multiples(needed))
         lines += [f"(assert {fact})" for fact in stated_of]
         lines += [f"(assert {each})" for each in stated]
         return "\n".join(["(set-logic QF_LIA)", *lines, "(check-sat)", ""])

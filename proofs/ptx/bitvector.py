@@ -24,12 +24,21 @@ claim about each piece's address: solvers never see a memory or a floating-point
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tylo.layouts.errors import PtxError
+from tylo.proofs.ptx.divisions import same_division
 from tylo.proofs.ptx.folding import FOLD, as_signed
-from tylo.proofs.ptx.nodes import Expression, evaluate, order, pieces
+from tylo.proofs.ptx.nodes import (
+    Expression,
+    boundaries,
+    coefficient,
+    evaluate,
+    factors,
+    order,
+    pieces,
+)
 
 __all__ = ["BitVectors", "Expression", "evaluate", "order", "pieces"]
 
@@ -108,7 +117,7 @@ class BitVectors:
     def subtract(self, left: Expression, right: Expression, width: int) -> Expression:
         if left is right:
             return self.constant(0, width)
-        for quotient, divisor in _factors(right):
+        for quotient, divisor in factors(right):
             # How compilers spell it; of a division by zero all of the dividend is left either way.
             if quotient.operator == "bvudiv" and quotient.operands == (left, divisor):
                 return self.remainder(left, divisor, width, False)
@@ -134,14 +143,14 @@ class BitVectors:
         if left.value is None and right.value is None and left.width == right.width == width:
             # Constants move outwards and factors are put in order, so that what is the same
             # product is the same node, which solvers need not look into.
-            (left, a), (right, b) = _coefficient(left), _coefficient(right)
+            (left, a), (right, b) = coefficient(left), coefficient(right)
             left, right = sorted((left, right), key=lambda factor: factor.serial)
             product = self._binary("bvmul", left, right, width)
             return self._binary("bvmul", product, self.constant(a * b, width), width)
         if left.value is not None and left.width == right.width:
             left, right = right, left
         if right.value is not None and left.width == right.width == width:
-            left, a = _coefficient(left)
+            left, a = coefficient(left)
             right = self.constant(a * right.value, width)
         return self._binary("bvmul", left, right, width)
 
@@ -270,7 +279,7 @@ class BitVectors:
         """A word made of opaque pieces, where each bit comes from one side alone."""
         if not (self.by_pieces(left) or self.by_pieces(right)):
             return None
-        cuts = sorted({*_boundaries(left), *_boundaries(right)})
+        cuts = sorted({*boundaries(left), *boundaries(right)})
         merged = []
         for low, high in itertools.pairwise(cuts):
             size = high - low
@@ -286,9 +295,21 @@ class BitVectors:
         return self._concatenation(merged)
 
     def equal(self, left: Expression, right: Expression, width: int) -> Expression:
-        return self.constant(1, 1) if left is right else self._binary("=", left, right, width)
+        if left is right:
+            return self.constant(1, 1)
+        if left.operator == "ite" and right.value is not None and left.width > 1:
+            # A condition that was made a number, and is asked for again.
+            condition, *sides = left.operands
+            if all(side.value is not None for side in sides):
+                first, second = (self.constant(s.value == right.value, 1) for s in sides)
+                if first is second:
+                    return first
+                return condition if first.value else self.bit_xor(condition, second, 1)
+        return self._binary("=", left, right, width)
 
     def less(self, left: Expression, right: Expression, width: int, signed: bool) -> Expression:
+        if left is right or (right.value == 0 and not signed):
+            return self.constant(0, 1)
         return self._binary("bvslt" if signed else "bvult", left, right, width)
 
     def select(
@@ -299,6 +320,8 @@ class BitVectors:
             return chosen if condition.value else otherwise
         if chosen is otherwise:
             return chosen
+        if same_division(condition, chosen, otherwise, self.extract):
+            return otherwise
         return self._node("ite", "", (condition, chosen, otherwise), width)
 
     def substitute(
@@ -365,30 +388,3 @@ class BitVectors:
             case operator if operator in FOLD:
                 return self._binary(operator, operands[0], operands[1], width)
         return self._node(node.operator, node.attribute, tuple(operands), width)
-
-
-def _coefficient(value: Expression) -> tuple[Expression, int]:
-    """A value as another one times a constant."""
-    if value.operator == "bvmul" and value.operands[1].value is not None:
-        return value.operands[0], value.operands[1].value
-    return value, 1
-
-
-def _factors(value: Expression) -> Iterator[tuple[Expression, Expression]]:
-    """The two factors of a product, either first; nothing where it is none."""
-    if value.operator == "bvmul":
-        left, right = value.operands
-        yield left, right
-        yield right, left
-
-
-def _boundaries(value: Expression) -> set[int]:
-    """Bit positions where pieces meet, and where runs of a constant's bits do."""
-    found, start = {0, value.width}, 0
-    for piece in pieces(value):
-        found.add(start)
-        if piece.value is not None:
-            change = piece.value ^ piece.value << 1
-            found |= {start + bit for bit in range(piece.width) if change >> bit & 1}
-        start += piece.width
-    return found

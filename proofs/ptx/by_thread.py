@@ -22,7 +22,7 @@ from tylo.proofs.ptx.scene import Scene
 
 def values(scene: Scene, expression: Expression) -> tuple[int, ...] | None:
     """The value in each thread, or `None` where it depends on anything else."""
-    known = scene.tables
+    known = scene.tables.values
     if expression.opaque:
         return None
     for node in order([expression], known.__contains__):
@@ -35,7 +35,7 @@ def _values(scene: Scene, node: Expression) -> tuple[int, ...] | None:
     threads = range(scene.effect.threads)
     if node.operator == "variable":
         return tuple(threads) if node is scene.thread else None
-    given = [(id(operand), scene.tables[operand]) for operand in node.operands]
+    given = [(id(operand), scene.tables.values[operand]) for operand in node.operands]
     columns = [(key, column) for key, column in given if column is not None]
     if len(columns) < len(given):
         return None
@@ -49,7 +49,7 @@ def flags(scene: Scene, guard: Expression) -> tuple[tuple[bool, ...], Expression
     """
     domain, rest = scene.domain, scene.domain.constant(1, 1)
     found = [True] * scene.effect.threads
-    for part in _conjuncts(scene, guard):
+    for part in conjuncts(scene, guard):
         column = values(scene, part)
         if column is None:
             rest = domain.bit_and(rest, part, 1)
@@ -62,7 +62,7 @@ def flags(scene: Scene, guard: Expression) -> tuple[tuple[bool, ...], Expression
 def parted(scene: Scene, condition: Expression) -> tuple[Expression, Expression]:
     """What the thread alone decides of a condition, and the rest of it."""
     alone = rest = scene.domain.constant(1, 1)
-    for part in _conjuncts(scene, condition):
+    for part in conjuncts(scene, condition):
         if values(scene, part) is not None:
             alone = scene.domain.bit_and(alone, part, 1)
         else:
@@ -95,16 +95,16 @@ def never(scene: Scene, guard: Expression, condition: Expression) -> bool:
     return not any(here and value for here, value in zip(may, column, strict=True))
 
 
-def _conjuncts(scene: Scene, condition: Expression) -> Iterator[Expression]:
+def conjuncts(scene: Scene, condition: Expression) -> Iterator[Expression]:
     """What must all hold; of a complement of alternatives, the complement of each."""
     if condition.operator == "bvand":
         for operand in condition.operands:
-            yield from _conjuncts(scene, operand)
+            yield from conjuncts(scene, operand)
     elif condition.operator == "bvxor" and condition.operands[1].value == 1:
         (inner, _) = condition.operands
         sides = inner.operands if inner.operator == "bvor" else ()
         for side in sides:
-            yield from _conjuncts(scene, scene.negate(side))
+            yield from conjuncts(scene, scene.negate(side))
         if not sides:
             yield condition
     else:

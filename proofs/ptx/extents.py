@@ -8,6 +8,7 @@ from tylo.proofs.effects import Buffer, buffer_bytes
 from tylo.proofs.ptx.obligation import Obligation, Spoken
 from tylo.proofs.ptx.scene import Scene
 from tylo.proofs.ptx.symbolic import Access
+from tylo.proofs.ptx.thread_sums import under
 
 
 def inside(
@@ -24,6 +25,7 @@ def inside(
         yield Obligation(f"{label}: bounds", *where, guard, access.address, "an input buffer")
         return
     offset = domain.subtract(access.address, scene.bases[buffer.name], 64)
+    offset = under(scene, offset, guard)
     width = domain.constant(size, 64)
     if buffer.elements is None:
         # The smallest grid that contains the block is the tightest: its extent ends with the block.

@@ -92,6 +92,7 @@ def integer_script(
         for root in roots:
             writer.require(root)
         for each in pairs:
+            writer.atoms.whole = True
             writer.speak(*each)
     except _NoForm:
         return ""

@@ -98,6 +98,33 @@ def pieces(expression: Expression) -> tuple[Expression, ...]:
     return expression.operands if expression.operator == "concat" else (expression,)
 
 
+def coefficient(value: Expression) -> tuple[Expression, int]:
+    """A value as another one times a constant."""
+    if value.operator == "bvmul" and value.operands[1].value is not None:
+        return value.operands[0], value.operands[1].value
+    return value, 1
+
+
+def factors(value: Expression) -> Iterator[tuple[Expression, Expression]]:
+    """The two factors of a product, either first; nothing where it is none."""
+    if value.operator == "bvmul":
+        left, right = value.operands
+        yield left, right
+        yield right, left
+
+
+def boundaries(value: Expression) -> set[int]:
+    """Bit positions where pieces meet, and where runs of a constant's bits do."""
+    found, start = {0, value.width}, 0
+    for piece in pieces(value):
+        found.add(start)
+        if piece.value is not None:
+            change = piece.value ^ piece.value << 1
+            found |= {start + bit for bit in range(piece.width) if change >> bit & 1}
+        start += piece.width
+    return found
+
+
 def ceiling(value: Expression, maxima: Mapping[str, int]) -> int:
     """A bound on a value, from bounds on variables."""
     found: dict[int, int] = {}

@@ -45,6 +45,7 @@ from tylo.proofs.ptx.bitvector import Expression
 from tylo.proofs.ptx.contract import sample, step_share, written_once
 from tylo.proofs.ptx.coverage import written_as_said
 from tylo.proofs.ptx.extents import inside
+from tylo.proofs.ptx.load_guards import LoadGuards
 from tylo.proofs.ptx.obligation import Obligation
 from tylo.proofs.ptx.pairing import pair, sources, unrolled_stores
 from tylo.proofs.ptx.parser import parse
@@ -89,11 +90,12 @@ def of_kernel(scene: Scene, ptx_text: str, architecture: str | None = None) -> I
     record = machine.record
     stores = [access for access in record.accesses if access.value is not None]
     loads = [access for access in record.accesses if access.value is None]
+    guards = record.guards(scene.domain)
     pairing = pair(scene, stores)
     several = unrolled_stores(scene, stores, pairing)
     for index, unrolled in several.items():
-        yield from shared_steps(scene, unrolled, index, loads)
-    yield from _performed(scene, stores, loads, pairing, several, entry.line)
+        yield from shared_steps(scene, unrolled, index, guards)
+    yield from _performed(scene, stores, guards, pairing, several, entry.line)
     known = {
         guard: (meant, spoken) for each in several.values() for guard, meant, spoken in each.known()
     }
@@ -134,7 +136,7 @@ def _numbered(stated: Sequence[Obligation]) -> list[Obligation]:
 def _performed(
     scene: Scene,
     stores: Sequence[Access],
-    loads: Sequence[Access],
+    guards: LoadGuards,
     pairing: Mapping[int, int],
     several: Collection[int],
     line: int,
@@ -146,7 +148,7 @@ def _performed(
     domain = scene.domain
     for position, access in enumerate(stores):
         if pairing.get(position) not in several:
-            yield from _store(scene, access, pairing.get(position), loads)
+            yield from _store(scene, access, pairing.get(position), guards)
     for index, store in enumerate(scene.effect.stores):
         if index in several:
             continue
@@ -265,7 +267,7 @@ def _repeated(scene: Scene, repeat: Integer) -> Expression:
 
 
 def _store(
-    scene: Scene, access: Access, index: int | None, loads: Sequence[Access]
+    scene: Scene, access: Access, index: int | None, guards: LoadGuards
 ) -> Iterator[Obligation]:
     instruction, domain = access.instruction, scene.domain
     where = instruction.line, instruction.text, scene
@@ -290,5 +292,5 @@ def _store(
             f"performed only where {' and '.join(map(str, stated))}",
         )
     yield from inside(scene, access, label, scene.effect.buffer(store.buffer))
-    for name, violation, found, goal in part_obligations(scene, access, store, loads):
+    for name, violation, found, goal in part_obligations(scene, access, store, guards):
         yield Obligation(f"{label}: {name}", *where, violation, found, goal)

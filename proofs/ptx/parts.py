@@ -7,10 +7,11 @@ selected.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tylo.proofs.effects import COMPUTED, Part, Store
 from tylo.proofs.ptx.bitvector import Expression, pieces
+from tylo.proofs.ptx.load_guards import LoadGuards
 from tylo.proofs.ptx.provenance import origins
 from tylo.proofs.ptx.scene import Scene
 from tylo.proofs.ptx.symbolic import Access
@@ -19,7 +20,7 @@ Compared = tuple[str, Expression, "Expression | str", "Expression | str"]
 
 
 def part_obligations(
-    scene: Scene, access: Access, store: Store, loads: Sequence[Access]
+    scene: Scene, access: Access, store: Store, guards: LoadGuards
 ) -> Iterator[Compared]:
     """For each alternative of each part: its name, the violation, what is found and wanted."""
     domain = scene.domain
@@ -34,7 +35,7 @@ def part_obligations(
         low += part.bits
         label = f"part {index}"
         if part.conversion == COMPUTED:
-            yield from origins(scene, "origin", access.guard, bits, part, loads)
+            yield from origins(scene, "origin", access.guard, bits, part, guards)
             continue
         yield from _together(scene, _compared(scene, label, access.guard, bits, part))
 

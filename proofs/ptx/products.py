@@ -19,11 +19,13 @@ own, together with the facts stated here. They hold of all numbers that are not 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 _VECTORS = (2, 4, 8)
 _SMALL = 40  # the columns of a narrow row
+_MOST_COUNTS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +42,14 @@ class Product:
     small: int | None = None
 
 
-def lemmas(products: Sequence[Product]) -> Iterator[str]:
-    """Facts about products, as SMT-LIB text over the integers."""
+def lemmas(
+    products: Sequence[Product], counts: Mapping[str, Collection[int]] = MappingProxyType({})
+) -> Iterator[str]:
+    """Facts about products, as SMT-LIB text over the integers.
+
+    `counts` says how often a factor is counted elsewhere: the third column after the first of a
+    lane's is compared with all those of a wide row, each times a stride.
+    """
     for product in products:
         left, right = product.factors
         yield f"(<= 0 {product.name} {product.most})"
@@ -54,10 +62,15 @@ def lemmas(products: Sequence[Product]) -> Iterator[str]:
             # Few values: they are gone through.
             for count in range(2, product.small + 1):
                 yield f"(=> (= {left} {count}) (= {product.name} (* {count} {right})))"
+        elif product.small is not None:
+            known = {0, 1, *counts.get(right, ())}
+            apart = {more - less for more in known for less in known if more - less > 1}
+            for count in sorted({*apart, product.small})[:_MOST_COUNTS]:
+                yield f"(=> (<= {left} {count}) (<= {product.name} (* {count} {right})))"
     for first, second in itertools.combinations(products, 2):
         for matching in _matchings(first, second):
-            yield from _monotone(first, second, matching)
-            yield from _monotone(second, first, [(d, c) for c, d in matching])
+            yield from _monotone(first, second, matching, counts)
+            yield from _monotone(second, first, [(d, c) for c, d in matching], counts)
 
 
 def signs(count: str, size: str, product: str) -> Iterator[str]:
@@ -80,7 +93,12 @@ def _matchings(first: Product, second: Product) -> list[list[tuple[str, str]]]:
     return [m for m in both if any(a == b for a, b in m)]
 
 
-def _monotone(less: Product, more: Product, matching: list[tuple[str, str]]) -> Iterator[str]:
+def _monotone(
+    less: Product,
+    more: Product,
+    matching: list[tuple[str, str]],
+    counts: Mapping[str, Collection[int]],
+) -> Iterator[str]:
     """From a <= c and b <= d, ab <= cd; and from a + n <= c, ab + nb <= cd, for a few n."""
     below = [f"(<= {a} {c})" if a != c else "true" for a, c in matching]
     yield f"(=> (and {' '.join(below)}) (<= {less.name} {more.name}))"
@@ -95,7 +113,9 @@ def _monotone(less: Product, more: Product, matching: list[tuple[str, str]]) -> 
             # The step after the last.
             yield f"(=> (<= {a} (+ {c} 1)) (<= {less.name} (+ {more.name} {other})))"
         # The elements of a vector, at any distance from one another: two, four or eight of them.
-        for steps in _VECTORS if below[1 - index] == "true" else ():
+        # And what is that far into the columns of a thread.
+        apart = sorted({*_VECTORS, *counts.get(other, ())})[:_MOST_COUNTS]
+        for steps in apart if below[1 - index] == "true" else ():
             yield (
                 f"(=> (<= (+ {a} {steps}) {c}) "
                 f"(<= (+ {less.name} (* {steps} {other})) {more.name}))"

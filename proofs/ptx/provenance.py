@@ -24,9 +24,11 @@ from tylo.proofs.ptx.complete import Reached, flowing, left_out
 from tylo.proofs.ptx.contract import extent
 from tylo.proofs.ptx.emptiness import empty
 from tylo.proofs.ptx.flows import flow, inside
+from tylo.proofs.ptx.load_guards import LoadGuards
 from tylo.proofs.ptx.nodes import evaluate_each, order
 from tylo.proofs.ptx.scene import Scene
-from tylo.proofs.ptx.symbolic import Access
+from tylo.proofs.ptx.thread_sums import under
+from tylo.proofs.ptx.together import together
 
 # A value, where it is chosen, the thread that has it, where the thread that stores has it from
 # there, and how often shared memory was crossed.
@@ -35,7 +37,6 @@ _Place = tuple[Expression, Expression, Expression, Expression, int]
 Compared = tuple[str, Expression, "Expression | str", "Expression | str"]
 _LANES = 5
 _ALL = 31  # the bits of a lane
-_TOGETHER = 4  # loads that one obligation speaks of
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def origins(
     guard: Expression,
     value: Expression,
     part: Part,
-    loads: Sequence[Access],
+    guards: LoadGuards,
 ) -> Iterator[Compared]:
     """For each load below a computed value: that the effect lets it flow in; for each source, that
     a load of it does.
@@ -68,19 +69,18 @@ def origins(
         if nothing.value != 0:
             yield label, nothing, f"nothing of {source.buffer}", f"{part}"
     allowed = {source.buffer: source for source in part.sources}
-    guards = _guards(scene, loads)
     for source in part.sources:
         for violation in _left_out(scene, guard, value, source, guards) if source.whole else ():
             yield "whole", violation, *_of_all(source)
-    known = flow(scene, value)
+    known = flow(scene, value, guards.anywhere)
     settled = {
         name
         for name, source in allowed.items()
         if known is not None and inside(scene, guard, known, source)
     }
-    if known is not None and settled >= {buffer for buffer, _ in known}:
+    if known is not None and settled >= known.keys():
         never = scene.domain.constant(0, 1)
-        for name in sorted({buffer for buffer, _ in known}):
+        for name in sorted(known):
             yield label, never, f"bytes of {name}", f"{part}"
         return
     # By buffer, and whether the thread that stores loads: what others do is the same for all of its
@@ -98,7 +98,9 @@ def origins(
             continue
         source = allowed[found]
         if source.first is not None and source.end is not None:
-            taken = scene.domain.bit_and(guards.get(id(address), leaf.condition), leaf.condition, 1)
+            taken = scene.domain.bit_and(
+                guards.anywhere.get(address, leaf.condition), leaf.condition, 1
+            )
             if source.whole:
                 skipped.append((_skipped(scene, leaf, guard, guards, source), source))
             key = found, leaf.thread is scene.thread
@@ -112,27 +114,8 @@ def origins(
         wanted = f"{found} from byte {show(source.first)} to {show(source.end)}"
         if source.count != 1:
             wanted += f", and {show(source.count)} times {show(source.apart)} bytes on"
-        # Many at once: what they have in common is asked once.
-        distinct = list(dict.fromkeys(outside))
-        for start in range(0, len(distinct), _TOGETHER):
-            several = distinct[start : start + _TOGETHER]
-            anything = scene.domain.constant(0, 1)
-            for violation, _ in several:
-                anything = scene.domain.bit_or(anything, violation, 1)
-            yield label, anything, several[0][1], wanted
-
-
-def _guards(scene: Scene, loads: Sequence[Access]) -> dict[int, Expression]:
-    """Where each address is loaded from."""
-    found: dict[int, Expression] = {}
-    for access in loads:
-        for start in range(0, access.bits // 8):
-            address = scene.domain.add(access.address, scene.domain.constant(start, 64), 64)
-            known = found.get(id(address))
-            found[id(address)] = (
-                access.guard if known is None else scene.domain.bit_or(known, access.guard, 1)
-            )
-    return found
+        for anything, address in together(scene, source, outside):
+            yield label, anything, address, wanted
 
 
 def _outside(scene: Scene, leaf: Leaf, taken: Expression, source: Source) -> Expression:
@@ -141,7 +124,7 @@ def _outside(scene: Scene, leaf: Leaf, taken: Expression, source: Source) -> Exp
     assert source.first is not None
     assert source.end is not None
     size = leaf.load.width // 8
-    offset = _offset(scene, leaf.load, source)
+    offset = under(scene, _offset(scene, leaf.load, source), taken)
     if leaf.thread is not scene.thread:
         before = [offset, scene.value(source.first)]
         taken, offset = scene.at_thread([taken, offset], leaf.thread)
@@ -231,7 +214,7 @@ def _left_out(
     guard: Expression,
     value: Expression,
     source: Source,
-    guards: dict[int, Expression],
+    guards: LoadGuards,
 ) -> Iterator[Expression]:
     """Where some element of a source does not flow into a value that is stored."""
 
@@ -240,7 +223,7 @@ def _left_out(
             load = _bytes_of(scene, each.load) if _cut(each.load) else each.load
             place = scene.buffer_of(load.operands[0])
             if place is not None and place.name == source.buffer:
-                made = guards.get(id(load.operands[0]), scene.domain.constant(1, 1))
+                made = guards.surely.get(load.operands[0], scene.domain.constant(1, 1))
                 which = _which(scene, _offset(scene, load, source), source)
                 yield Reached(which, made, each)
 
@@ -251,14 +234,14 @@ def _skipped(
     scene: Scene,
     leaf: Leaf,
     guard: Expression,
-    guards: dict[int, Expression],
+    guards: LoadGuards,
     source: Source,
 ) -> Expression:
     """Where a load that should flow into what is stored is not made, though it has its element."""
     domain = scene.domain
     offset = _offset(scene, leaf.load, source)
     alone, rest = parted(scene, leaf.condition)
-    made = domain.bit_and(guards.get(id(leaf.load.operands[0]), rest), rest, 1)
+    made = domain.bit_and(guards.surely.get(leaf.load.operands[0], rest), rest, 1)
     which = _which(scene, offset, source)
     if leaf.thread is not scene.thread:
         there = scene.at_thread([alone, made, which], leaf.thread)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from tylo.layouts.terms import Integer, names
@@ -16,6 +16,7 @@ from tylo.layouts.terms import name as named
 from tylo.proofs.effects import Buffer, Effect, Less, Store
 from tylo.proofs.ptx.bitvector import BitVectors, Expression
 from tylo.proofs.ptx.contract import expression, extent, ranges, sample
+from tylo.proofs.ptx.forms import Form
 from tylo.proofs.ptx.nodes import evaluate, evaluate_each
 from tylo.proofs.ptx.program import Entry, Variable
 from tylo.proofs.ptx.samples import samples
@@ -26,6 +27,20 @@ _MOST_SETTLED = 24  # steps tried
 _SHARED_BITS = 24
 _SHARED_STEP = 1 << 19  # farther than any shared variable reaches
 _BASE_STEP = 44  # sample bases lie 2^44 bytes apart, farther than any buffer reaches
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What was found out about expressions, most of it thread by thread."""
+
+    values: dict[Expression, tuple[int, ...] | None] = field(default_factory=dict)
+    uniform: dict[Expression, tuple[Expression, ...] | None] = field(default_factory=dict)
+    sums: dict[Expression, tuple[Form, ...] | None] = field(default_factory=dict)
+    atoms: dict[str, Expression] = field(default_factory=dict)  # of those sums
+    flows: dict[Expression, Any] = field(default_factory=dict)
+    facts: dict[Expression, tuple[Expression, ...]] = field(default_factory=dict)
+    # By source and violation: several violations as one, and an address among theirs.
+    together: dict[Any, tuple[Expression, Expression]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +64,18 @@ class Scene:
     made: dict[str, Expression]
     sources: dict[str, tuple[Expression, ...]]
     shared: dict[str, tuple[Variable, Expression]]
-    # Terms of the contract in 64 bits, and what is known of expressions thread by thread.
+    # Terms of the contract in 64 bits, what is known of expressions, and sample points.
     terms: dict[Integer, Expression]
-    tables: dict[Expression, tuple[int, ...] | None]
-    flows: dict[Expression, Any]
+    tables: Tables
     sampled: dict[tuple[Any, ...], tuple[_Values, ...]]
     known: tuple[_Values, ...]
     ranges: Mapping[str, tuple[int, int]]
 
     def anew(self) -> Scene:
         """The scene for another kernel, where this one is as it was built; nodes are shared."""
-        forgotten: dict[str, Any] = {"made": {}, "sources": {}, "shared": {}, "flows": {}}
-        return replace(self, assumed=dict(self.assumed), **forgotten)
+        forgotten: dict[str, Any] = {"made": {}, "sources": {}, "shared": {}}
+        tables = Tables(values=self.tables.values)
+        return replace(self, assumed=dict(self.assumed), tables=tables, **forgotten)
 
     def value(self, term: Integer) -> Expression:
         """A term of the contract in 64 bits."""
@@ -327,7 +342,8 @@ def build(effect: Effect) -> Scene:
         bases[buffer.name] = domain.add(start, phase, 64)
     return Scene(
         *(effect, domain, thread, block, blocks, number, step, row, column, given, bases, assumed),
-        *({}, {}, {}, {}, {}, {}, {}),
+        *({}, {}, {}, {}),
+        *(Tables(), {}),
         samples(effect),
         known,
     )

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tylo.proofs.ptx.extents import inside
+from tylo.proofs.ptx.load_guards import LoadGuards
 from tylo.proofs.ptx.obligation import Obligation
 from tylo.proofs.ptx.parts import part_obligations
 from tylo.proofs.ptx.scene import Scene
-from tylo.proofs.ptx.symbolic import Access
 from tylo.proofs.ptx.unrolled import Unrolled
 
 
 def shared_steps(
-    scene: Scene, unrolled: Unrolled, index: int, loads: Sequence[Access]
+    scene: Scene, unrolled: Unrolled, index: int, guards: LoadGuards
 ) -> Iterator[Obligation]:
     """What instructions that share the steps of a store must do."""
     label, store = f"store {index}", unrolled.store
@@ -39,7 +39,7 @@ def shared_steps(
         )
         yield from inside(scene, unrolled.placed(access), label, buffer, spoken)
         meeting = unrolled.meeting(access)
-        for name, violation, found, goal in part_obligations(scene, meeting, store, loads):
+        for name, violation, found, goal in part_obligations(scene, meeting, store, guards):
             yield Obligation(f"{label}: {name}", *where, violation, found, goal)
     first = unrolled.accesses[0].instruction
     for missing, spoken in unrolled.missing():

@@ -132,4 +132,19 @@ def elsewhere(machine: Machine, value: Expression, thread: Expression, how: str)
         domain = machine.domain
         origin = domain.extend(thread, thread.width, 32, False)
         return domain.function(how, [value, origin], value.width)
-    return machine.scene.at_thread([value], thread)[0]
+    return _moved(machine, value, thread)
+
+
+def _moved(machine: Machine, value: Expression, thread: Expression) -> Expression:
+    """A value that was only moved: its loads are the other thread's, made where that one's are."""
+    loads = [node for node in order([value]) if node.operator == "load"]
+    if not loads:
+        return machine.scene.at_thread([value], thread)[0]
+    guards = machine.record.guards(machine.domain).anywhere
+    addresses = [load.operands[0] for load in loads]
+    performed = [guards.get(address, machine.domain.constant(1, 1)) for address in addresses]
+    result, *there = machine.scene.at_thread([value, *addresses, *performed], thread)
+    count = len(loads)
+    for load, address, guard in zip(loads, there[:count], there[count:], strict=True):
+        machine.record.loads.add(machine.domain, address, load.width, guard)
+    return result

@@ -15,6 +15,7 @@ from typing import Any
 from tylo.proofs.ptx import copies, matrices, shared_memory, shuffles
 from tylo.proofs.ptx.bitvector import BitVectors, Expression
 from tylo.proofs.ptx.handed_over import Owners
+from tylo.proofs.ptx.load_guards import LoadGuards
 from tylo.proofs.ptx.opcodes import Form, OperandKind
 from tylo.proofs.ptx.opcodes.unspecified import unspecified
 from tylo.proofs.ptx.program import (
@@ -88,6 +89,7 @@ class Record:
     shared: list[SharedAccess] = field(default_factory=list)
     landings: list[Landing] = field(default_factory=list)
     owners: dict[str, Owners] = field(default_factory=dict)  # worked out from `shared`
+    loads: LoadGuards = field(default_factory=LoadGuards)
 
     @property
     def _lists(self) -> tuple[list[Any], ...]:
@@ -101,6 +103,15 @@ class Record:
         """Forget what came after a mark."""
         for kept, length in zip(self._lists, mark, strict=True):
             del kept[length:]
+        self.loads.seen = min(self.loads.seen, len(self.accesses))
+
+    def guards(self, domain: BitVectors) -> LoadGuards:
+        """Where each address is loaded from; by loads that were forgotten too, which says less."""
+        new = [each for each in self.accesses[self.loads.seen :] if each.value is None]
+        for each in new:
+            self.loads.add(domain, each.address, each.bits, each.guard)
+        self.loads.seen = len(self.accesses)
+        return self.loads
 
 
 @dataclass(slots=True)

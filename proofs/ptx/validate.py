@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from tylo.layouts.errors import PtxError
 from tylo.proofs.effects import Effect, assumptions, uncovered
 from tylo.proofs.ptx import inprocess
+from tylo.proofs.ptx.bitvector import Expression
 from tylo.proofs.ptx.failures import Failure, Refuted, Solve, failure_of, refuted
-from tylo.proofs.ptx.obligation import Obligation
+from tylo.proofs.ptx.obligation import Obligation, Spoken
 from tylo.proofs.ptx.obligations import obligations
 
 # Failures whose least thread is looked for, besides the first of each kind.
@@ -111,7 +112,12 @@ def validate(
 
 
 def _validated(ptx_text: str, effect: Effect, solve: Solve, architecture: str | None) -> Validation:
-    stated = obligations(ptx_text, effect, architecture)
+    every = obligations(ptx_text, effect, architecture)
+    # What is said of several stores in the same words is decided once.
+    first: dict[tuple[Expression, str, Spoken], Obligation] = {}
+    for obligation in every:
+        first.setdefault(_asked(obligation), obligation)
+    stated = list(first.values())
     answers = _ask([obligation.linear for obligation in stated], solve)
     verdicts = []
     for obligation in stated:
@@ -137,11 +143,14 @@ def _validated(ptx_text: str, effect: Effect, solve: Solve, architecture: str | 
                 hits[obligation], verdicts[index] = there, "fails"
     open_questions = [o.script for o, v in zip(stated, verdicts, strict=True) if not decided(v)]
     answers = _ask(open_questions, solve)
+    found: dict[Obligation, str] = {}
+    for obligation, known in zip(stated, verdicts, strict=True):
+        found[obligation] = known if decided(known) else answers[obligation.script]
     result: list[Verdict] = []
     searched: Counter[str] = Counter()
-    for obligation, known in zip(stated, verdicts, strict=True):
-        verdict = known if decided(known) else answers[obligation.script]
-        hit, failure = hits.get(obligation), None
+    for obligation in every:
+        same = first[_asked(obligation)]
+        verdict, hit, failure = found[same], hits.get(same), None
         if verdict == "fails":
             seen = searched[obligation.label], searched.total()
             searched[obligation.label] += 1
@@ -149,6 +158,11 @@ def _validated(ptx_text: str, effect: Effect, solve: Solve, architecture: str | 
             failure = failure_of(obligation, hit, solve, judge) if more else _UNSEARCHED
         result.append(Verdict(obligation, verdict, failure))
     return Validation(effect, tuple(result))
+
+
+def _asked(obligation: Obligation) -> tuple[Expression, str, Spoken]:
+    """What an obligation asks, whatever it is called."""
+    return obligation.violation, obligation.settled, obligation.spoken
 
 
 class _Judge:

@@ -43,7 +43,7 @@ from tylo.proofs.specifications.softmax_masks import (
     mask_end,
     mask_parameters,
     mask_row,
-    mask_rows,
+    rows_fit,
 )
 from tylo.proofs.specifications.softmax_stores import (
     Parts,
@@ -167,8 +167,7 @@ def effect(case: SoftmaxCase) -> Effect:
     if not case.ragged:
         preconditions += [Less(each % tile.vector, 1) for each in (columns, *strides)]
     preconditions.append(Less(rows, name("blocks") * tile.block_rows + 1))
-    if case.mask > 1:
-        preconditions.append(Less(rows, mask_rows(case.mask) + 1))
+    preconditions += rows_fit(case.mask)
     parameters = tuple(_parameters(case))
     buffers = tuple(_buffers(case))
     called = [each.name for each in buffers] + [each.name for each in parameters]

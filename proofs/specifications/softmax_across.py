@@ -41,7 +41,7 @@ from tylo.proofs.specifications.softmax_masks import (
     mask_end,
     mask_parameters,
     mask_row,
-    mask_rows,
+    rows_fit,
 )
 
 _LANES = 32
@@ -207,8 +207,7 @@ def _preconditions(case: AcrossCase) -> Iterator[Less]:
         for each in ("rows", "inner", *strides):
             yield Less(name(each) % vector, 1)
     yield Less(_ROWS, name("blocks") * case.tile.block_rows + 1)
-    if case.mask > 1:
-        yield Less(_ROWS, mask_rows(case.mask) + 1)
+    yield from rows_fit(case.mask)
 
 
 def _alternatives(case: AcrossCase) -> Iterator[tuple[Less, ...]]:

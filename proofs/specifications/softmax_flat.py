@@ -39,7 +39,7 @@ from tylo.proofs.specifications.softmax_masks import (
     mask_end,
     mask_parameters,
     mask_row,
-    mask_rows,
+    rows_fit,
 )
 
 _THREAD, _BLOCK = name("thread"), name("block")
@@ -144,8 +144,7 @@ def effect(case: FlatCase) -> Effect:
         flags = mask_end(case.mask, case.columns)
         buffers.append(Buffer("mask", "in", 8, None, 1, elements=flags))
     preconditions = [Less(rows, name("blocks") * tile.rows + 1)]
-    if case.mask > 1:
-        preconditions.append(Less(rows, mask_rows(case.mask) + 1))
+    preconditions += rows_fit(case.mask)
     return Effect(
         entry=ENTRY,
         threads=tile.threads,

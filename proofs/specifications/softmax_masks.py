@@ -7,8 +7,9 @@ are no more than all modes together count.
 >>> from tylo.layouts.terms import name, show
 >>> show(mask_row(2, name("row")))
 'row % mask_extent_0 * mask_stride_0 + row / mask_extent_0 * mask_stride_1'
->>> show(mask_rows(3))
-'mask_extent_0 * mask_extent_1 * mask_extent_2'
+>>> for condition in rows_fit(3):
+...     print(condition)
+(rows - 1) / mask_extent_0 / mask_extent_1 < mask_extent_2
 """
 
 from __future__ import annotations
@@ -16,12 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tylo.layouts.terms import Integer, name
-from tylo.proofs.effects import Parameter
+from tylo.proofs.effects import Less, Parameter
 
-MODES = 3  # of a mask's rows, at most
-_STRIDE = 1 << 30
-# So that no product of them all leaves 64 bits.
-_EXTENT = {1: 1 << 28, 2: 1 << 28, 3: 1 << 20}
+MODES = 8  # of a mask's rows, at most
+_STRIDE, _EXTENT = 1 << 30, 1 << 28
 
 
 def mask_row(modes: int, row: Integer) -> Integer:
@@ -36,12 +35,16 @@ def mask_row(modes: int, row: Integer) -> Integer:
     return 0 if offset is None else offset
 
 
-def mask_rows(modes: int) -> Integer:
-    """The rows that all modes together count."""
-    rows = _extent(modes - 1)
-    for mode in reversed(range(modes - 1)):
-        rows = _extent(mode) * rows
-    return rows
+def rows_fit(modes: int) -> Iterator[Less]:
+    """That all modes together count at least all rows, said of the digits of the last row.
+
+    Their product would be a number of more bits the more modes there are.
+    """
+    rest = name("rows") - 1
+    for mode in range(modes - 1):
+        rest = rest // _extent(mode)
+    if modes > 1:
+        yield Less(rest, _extent(modes - 1))
 
 
 def mask_end(modes: int, columns: Integer = name("columns")) -> Integer:  # noqa: B008 - frozen
@@ -59,7 +62,7 @@ def mask_parameters(modes: int) -> Iterator[Parameter]:
     if modes:
         yield Parameter("mask_column_stride", 64, 0, _STRIDE)
     for mode in range(modes):
-        yield Parameter(f"mask_extent_{mode}", 64, 1, _EXTENT[modes])
+        yield Parameter(f"mask_extent_{mode}", 64, 1, _EXTENT)
         yield Parameter(f"mask_stride_{mode}", 64, 0, _STRIDE)
 
 

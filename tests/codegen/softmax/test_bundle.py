@@ -42,6 +42,7 @@ def test_a_bundle_from_end_to_end(tmp_path: Path) -> None:
         {"form": "three_pass", "vector": 1, "dtype": "bf16", **SMALL},
         {"dtype": "f16", "out_dtype": "f32", "mask": 1, **SMALL, "lanes": 8},
         {"mask": 3, **SMALL, "lanes": 8},
+        {"mask": 8, "ragged": 1, **SMALL},
         {"form": "few", "lse": 1, "columns": 4, "dtype": "bf16", "threads": 32},
         {"form": "flat", "lse": 1, "mask": 2, "columns": 5, "each": 2, "rows": 16, "threads": 64},
     ],
@@ -109,7 +110,7 @@ def test_what_is_not_covered_is_named() -> None:
         ({"warps": 3}, "powers of two"),
         ({"lanes": 8, "warps": 2}, "whole warps"),
         ({"lse": "yes"}, "whole number"),
-        ({"mask": 4}, "up to 3 are proven"),
+        ({"mask": 9}, "up to 8 are proven"),
         ({"ragged": 1, "lanes": 4, "warps": 1}, "single columns of ragged rows"),
         ({"out_dtype": "none"}, "without a result"),
         ({"form": "three_pass"}, "one warp"),
@@ -118,7 +119,7 @@ def test_what_is_not_covered_is_named() -> None:
         ({"form": "few", "mask": 1}, "no parameter 'mask'"),
         ({"form": "flat", "columns": 37}, "up to 36 columns"),
         ({"form": "flat", "dtype": "bf16", "out_dtype": "f32"}, "in place"),
-        ({"form": "flat", "mask": 4}, "up to 3 are proven"),
+        ({"form": "flat", "mask": 9}, "up to 8 are proven"),
     ],
 )
 def test_what_is_refused(parameters: dict[str, int | str], message: str) -> None:

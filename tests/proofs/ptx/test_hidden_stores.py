@@ -10,9 +10,12 @@ import pytest
 
 from claim_texts import float_claim
 from tylo.layouts.errors import PtxError
+from tylo.layouts.terms import name
+from tylo.proofs.effects import Buffer, Effect, Source, Store, computed
 from tylo.proofs.ptx.claim_check import Examined, check_text
 from tylo.proofs.ptx.claim_file import claim_from_text
 from tylo.proofs.ptx.inprocess import solve
+from tylo.proofs.ptx.validate import validate
 
 HEAD = """.version 8.0
 .target sm_90
@@ -309,3 +312,43 @@ def test_what_memory_says_to_one_lane_it_does_not_say_to_another(padding: int) -
 def test_a_size_may_be_called_what_a_variable_is(name: str) -> None:
     found = examined(PAIR, NAMED.replace("base0", name))
     assert {v.obligation.label for v in found.validation.failures} == {"load 0: alignment"}
+
+
+@pytest.mark.parametrize("lane", [0, 31])
+def test_a_load_that_was_moved_is_not_under_the_guard_of_another(lane: int) -> None:
+    # Lane 0's element goes to all lanes. The last lane alone loads it as well, where it is its own
+    # by the effect: what the others have is not theirs.
+    thread = name("thread")
+    buffers = Buffer("x", "in", 32, 32, 4), Buffer("y", "out", 32, 32, 4)
+    own = (31 - thread) * 4
+    mirrored = Effect(
+        "k",
+        32,
+        buffers,
+        (Store("y", thread * 4, (computed(32, "mirrored", Source("x", own, own + 4)),)),),
+        maximum_blocks=1,
+    )
+    ptx = HEAD.replace("PARAMETERS", ".param .u64 k_param_0, .param .u64 k_param_1").replace(
+        "{", ".maxntid 32, 1, 1\n{"
+    )
+    ptx += f"""
+.reg .pred %p<3>;
+.reg .b32 %r<9>;
+.reg .b64 %rd<9>;
+ld.param.u64 %rd1, [k_param_0];
+ld.param.u64 %rd2, [k_param_1];
+mov.u32 %r1, %tid.x;
+mul.wide.u32 %rd3, %r1, 4;
+add.s64 %rd4, %rd1, %rd3;
+add.s64 %rd5, %rd2, %rd3;
+ld.global.u32 %r2, [%rd4];
+mov.u32 %r4, 0;
+setp.eq.u32 %p1, %r1, {31 - lane};
+@%p1 ld.global.u32 %r4, [%rd1+{4 * lane}];
+shfl.sync.idx.b32 %r3|%p2, %r2, {lane}, 31, 0xffffffff;
+st.global.u32 [%rd5], %r3;
+ret;
+}}
+"""
+    failed = [verdict.obligation.label for verdict in validate(ptx, mirrored).failures]
+    assert failed == ["store 0: origin"]

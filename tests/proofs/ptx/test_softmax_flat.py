@@ -21,10 +21,23 @@ CASES: dict[str, tuple[FlatTile, int, dict[str, Any]]] = {
     "lanes beside each other": (FlatTile(4, 32, 4, 2, 64, False), 7, {}),
     "BF16, two passes": (FlatTile(8, 64, 2, 3, 64), 5, {"dtype": "bf16"}),
     "F16, a lane a row": (FlatTile(8, 64, 1, 3, 32), 3, {"dtype": "f16", "lse": True}),
+    "a mask": (_SMALL, 7, {"mask": 1}),
+    "two modes": (_SMALL, 7, {"mask": 2}),
+    "three modes": (_WIDE, 33, {"mask": 3, "lse": True}),
+    "two modes, lanes beside each other": (FlatTile(4, 32, 4, 2, 64, False), 7, {"mask": 2}),
+    "a mask, 63 columns": (FlatTile(4, 32, 8, 8, 256), 63, {"mask": 1}),
+    "a mask, BF16, two passes": (FlatTile(8, 64, 2, 3, 64), 5, {"dtype": "bf16", "mask": 1}),
+    "two modes, F16, a lane a row": (
+        FlatTile(8, 64, 1, 3, 32),
+        3,
+        {"dtype": "f16", "lse": True, "mask": 2},
+    ),
     "a mask, log-sum-exp alone": (_SMALL, 7, {"writes": False, "lse": True, "mask": 1}),
     "two modes, log-sum-exp alone": (_SMALL, 7, {"writes": False, "lse": True, "mask": 2}),
 }
-_QUICK = ("seven columns", "log-sum-exp alone", "a mask, log-sum-exp alone")
+_QUICK = ("seven columns", "a mask", "log-sum-exp alone", "a mask, log-sum-exp alone")
+# A minute and more where others are busy.
+_LONG = ("a mask, 63 columns",)
 
 
 def judged(name: str, *changes: tuple[str, str]) -> Validation:
@@ -42,7 +55,13 @@ def judged(name: str, *changes: tuple[str, str]) -> Validation:
 
 
 @pytest.mark.parametrize(
-    "name", [n if n in _QUICK else pytest.param(n, marks=pytest.mark.slow) for n in CASES]
+    "name",
+    [
+        n
+        if n in _QUICK
+        else pytest.param(n, marks=[pytest.mark.slow, *[pytest.mark.nightly] * (n in _LONG)])
+        for n in CASES
+    ],
 )
 def test_they_hold_for_every_number_of_rows(name: str) -> None:
     validation = judged(name)
@@ -79,14 +98,42 @@ _WRONG = [
 ]
 
 
+# Of masks: the flag of another row, of no column, without a guard, or of a wrong stride.
+_ROW, _FLAG = "live ? first + row : 0", "load_flag(flags + column * given.mask_column_stride, "
+_WRONG_MASKS = [
+    ("a mask", _ROW, "live ? first + (row ^ 1) : 0", "origin"),
+    ("a mask", _ROW, "live ? first + row / 2 : 0", "origin"),
+    ("a mask", _ROW, "live ? row : 0", "origin"),
+    ("a mask", _ROW, "live ? first : 0", "origin"),
+    ("a mask", _ROW, "live ? first + (row + 1) % block_rows : 0", "origin"),
+    ("a mask", _FLAG, _FLAG.replace("column *", "(column + 1) *"), "origin"),
+    ("a mask", _FLAG, _FLAG.replace("column *", "(column + row) *"), "origin"),
+    ("a mask", _FLAG, _FLAG.replace("mask_column_stride", "mask_stride_0"), "origin"),
+    ("a mask", _FLAG + "live && column < columns_of_row)", _FLAG + "live)", "bounds"),
+    ("a mask", _FLAG + "live && column", _FLAG + "column", "origin"),
+    ("a mask", "? tile[row * columns_of_row + column]", "? tile[(row ^ 1) * 7 + column]", "race"),
+    ("a mask", "    }\n    __syncthreads();\n#pragma", "    }\n#pragma", "no race"),
+    ("a mask", "given.mask + mask_at", "given.mask + mask_at + rest", "origin"),
+    ("two modes", "rest /= given.mask_extent_0;", "", "origin"),
+    ("two modes", "rest % given.mask_extent_0", "rest % given.mask_extent_1", "origin"),
+    ("two modes", "(rest) * given.mask_stride_1", "(rest) * given.mask_stride_0", "origin"),
+    ("two modes", "rest /= given.mask_extent_0;", "rest /= given.mask_extent_0 + 1;", "origin"),
+]
+_OFTEN_MASKS = (0, 2, 5)
+
+
 def _members() -> Iterator[Any]:
     often = {label: wrong for *wrong, label in reversed(_WRONG)}
     for *wrong, label in _WRONG:
         rare = label not in _OFTEN or often[label] != wrong
-        yield pytest.param(*wrong, label, marks=[pytest.mark.nightly] if rare else [])
+        marks = [pytest.mark.nightly] if rare else []
+        yield pytest.param("seven columns", *wrong, label, marks=marks)
+    for number, each in enumerate(_WRONG_MASKS):
+        marks = [] if number in _OFTEN_MASKS else [pytest.mark.nightly]
+        yield pytest.param(*each, marks=marks)
 
 
-@pytest.mark.parametrize(("old", "new", "label"), list(_members()))
-def test_wrong_kernels_fail(old: str, new: str, label: str) -> None:
-    found = {verdict.obligation.label for verdict in judged("seven columns", (old, new)).failures}
+@pytest.mark.parametrize(("name", "old", "new", "label"), list(_members()))
+def test_wrong_kernels_fail(name: str, old: str, new: str, label: str) -> None:
+    found = {verdict.obligation.label for verdict in judged(name, (old, new)).failures}
     assert any(label in each for each in found), found
