@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tylo.layouts.errors import TyloError
-from tylo.proofs.bundle import FAILS, HOLDS, Bundle, Check, Checked
+from tylo.proofs.bundle import DIGEST_ONLY, FAILS, HOLDS, Bundle, Check, Checked
 from tylo.proofs.bundle.check import stated_assumptions
 from tylo.proofs.certificate import Certificate
 from tylo.proofs.effects import COMPUTED
@@ -125,6 +125,10 @@ def _summary(evidence: Evidence) -> Line:
             f"{len(evidence.validated)} of {counted(len(evidence.architectures), 'architecture')}"
             f"{_uncovered_names(evidence)}"
         )
+        # Of these the least is known, so that no reader may miss them.
+        only = [check.subject for check in evidence.checks if check.verdict == DIGEST_ONLY]
+        if only:
+            counts += f"; {counted(len(only), 'file')} by digest only: {', '.join(only)}"
     else:
         counts += "; about the mapping only, no kernel"
     return (f": {_reason(evidence)}{counts}.",)

@@ -123,6 +123,15 @@ def test_digest_only_is_said_so(bundle: Bundle, checked: Checked) -> None:
     assert "tylo check BUNDLE --rebuild" in text
 
 
+def test_the_first_sentence_names_what_has_a_digest_only(bundle: Bundle, checked: Checked) -> None:
+    only = [check.subject for check in checked.checks if check.verdict == DIGEST_ONLY]
+    said = f"{len(only)} files by digest only: {', '.join(only)}"
+    assert said in html_report(bundle, checked)
+    assert said in markdown_report(bundle, checked)
+    proven = [c for c in checked.checks if c.verdict != DIGEST_ONLY]
+    assert "by digest only" not in html_report(bundle, replace(checked, checks=tuple(proven)))
+
+
 def test_certificate_alone() -> None:
     stated = specification("adjacent_atoms", {"atom": "mma.m16n8k16.bf16"})
     certificate = certificate_of(stated)
