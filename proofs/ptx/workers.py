@@ -20,7 +20,8 @@ class Workers:
     A question may take `seconds`; all of them together `patience` seconds of a processor for each
     solver, after which nothing more is asked, and "unknown" is said of what is left.
 
-    The PTX for several architectures mostly asks the same: what was decided is not asked again.
+    The PTX for several architectures mostly asks the same, and one obligation may ask the same in two
+    ways: no question is asked again, whether it was decided or given up.
 
     >>> with Workers() as solve:
     ...     solve(["(assert false)\\n(check-sat)", "(assert true)\\n(check-sat)"])
@@ -32,7 +33,7 @@ class Workers:
         self.patience = patience
         self._processes = [SolverProcess(name) for name in SOLVERS]
         self._spent = [0.0] * len(SOLVERS)
-        self._decided: dict[str, str] = {}
+        self._told: dict[str, str] = {}
 
     @property
     def is_spent(self) -> bool:
@@ -53,14 +54,14 @@ class Workers:
 
     def __call__(self, scripts: Sequence[str]) -> list[str]:
         """One verdict for each script."""
-        new = [script for script in dict.fromkeys(scripts) if script not in self._decided]
+        new = [script for script in dict.fromkeys(scripts) if script not in self._told]
         with ThreadPoolExecutor(len(self._processes)) as pool:
             numbers = range(len(self._processes))
             answers = list(pool.map(lambda number: self._ask(number, new), numbers))
         agreed = [_agreed(set(said)) for said in zip(*answers, strict=True)]
         told = dict(zip(new, agreed, strict=True))
-        self._decided |= {s: v for s, v in told.items() if v in MEANING.values()}
-        return [self._decided.get(script) or told[script] for script in scripts]
+        self._told |= told
+        return [self._told[script] for script in scripts]
 
     def _ask(self, number: int, scripts: Sequence[str]) -> list[str]:
         verdicts = []

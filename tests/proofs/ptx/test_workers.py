@@ -71,16 +71,16 @@ def test_patience_is_for_all_questions_together(monkeypatch: pytest.MonkeyPatch)
     assert fresh(questions) == ["holds"] * 3 + ["unknown"]
 
 
-def test_what_is_decided_is_not_asked_again_and_what_is_open_is(
+def test_no_question_is_asked_again_whether_decided_or_given_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     workers = Workers()
     monkeypatch.setattr(workers, "_processes", [Reply(answer="unsat"), Reply()])
     assert workers(["one", "one"]) == ["unknown"] * 2
     monkeypatch.setattr(workers, "_processes", [Reply(answer="unsat")] * 2)
-    assert workers(["one", "two", "one"]) == ["holds"] * 3
+    assert workers(["one", "two", "one"]) == ["unknown", "holds", "unknown"]
     monkeypatch.setattr(workers, "_processes", [Reply(answer="sat")] * 2)
-    assert workers(["two", "three", "one"]) == ["holds", "fails", "holds"]
+    assert workers(["two", "three", "one"]) == ["holds", "fails", "unknown"]
 
 
 def test_a_hard_question_is_given_up_and_the_next_one_answered() -> None:
