@@ -14,12 +14,12 @@ from typing import Any
 
 from tylo.proofs.ptx import copies, matrices, shared_memory, shuffles
 from tylo.proofs.ptx.bitvector import BitVectors, Expression
+from tylo.proofs.ptx.destinations import destination
 from tylo.proofs.ptx.handed_over import Owners
 from tylo.proofs.ptx.load_guards import LoadGuards
 from tylo.proofs.ptx.opcodes import Form, OperandKind
 from tylo.proofs.ptx.opcodes.unspecified import unspecified
 from tylo.proofs.ptx.program import (
-    TYPES,
     Address,
     Entry,
     Instruction,
@@ -27,7 +27,6 @@ from tylo.proofs.ptx.program import (
     Number,
     Operand,
     Register,
-    Sink,
     Symbol,
     Variable,
     Vector,
@@ -382,19 +381,10 @@ class Machine:
         operands = operand.elements if isinstance(operand, Vector) else (operand,)
         results = result if isinstance(result, list) else [result]
         for target, value in zip(operands, results, strict=True):
-            if isinstance(target, Sink):
-                continue
-            if not isinstance(target, Register) or target.name not in self.entry.registers:
-                raise instruction.error("the destination is not a declared register")
-            width = TYPES[self.entry.registers[target.name]]
-            if value.width != width:
-                if not (kind.loose and value.width < width):
-                    raise instruction.error(
-                        f"{target.name} has {width} bits, {value.width} are written"
-                    )
-                signed = form.operand_type(kind)[0] == "s"
-                value = self.domain.extend(value, value.width, width, signed)
-            self.registers[target.name] = self._guarded(instruction, target, value)
+            found = destination(self.domain, self.entry, instruction, form, kind, target, value)
+            if found is not None:
+                register, fitted = found
+                self.registers[register.name] = self._guarded(instruction, register, fitted)
 
     def _guarded(self, instruction: Instruction, target: Register, value: Expression) -> Expression:
         if instruction.guard is None:

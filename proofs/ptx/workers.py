@@ -20,8 +20,8 @@ class Workers:
     A question may take `seconds`; all of them together `patience` seconds of a processor for each
     solver, after which nothing more is asked, and "unknown" is said of what is left.
 
-    The PTX for several architectures mostly asks the same, and one obligation may ask the same in two
-    ways: no question is asked again, whether it was decided or given up.
+    The PTX for several architectures mostly asks the same, and one obligation may ask the same in
+    two ways: no question is asked again, whether it was decided or given up.
 
     >>> with Workers() as solve:
     ...     solve(["(assert false)\\n(check-sat)", "(assert true)\\n(check-sat)"])

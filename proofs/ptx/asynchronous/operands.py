@@ -9,6 +9,7 @@ from tylo.proofs.ptx.asynchronous.progress import Progress
 from tylo.proofs.ptx.asynchronous.scene import Scene
 from tylo.proofs.ptx.asynchronous.state import State
 from tylo.proofs.ptx.bitvector import Expression
+from tylo.proofs.ptx.destinations import destination
 from tylo.proofs.ptx.opcodes import Form, OperandKind
 from tylo.proofs.ptx.program import (
     TYPES,
@@ -19,7 +20,6 @@ from tylo.proofs.ptx.program import (
     Number,
     Operand,
     Register,
-    Sink,
     Symbol,
     Vector,
     registers_of,
@@ -162,22 +162,14 @@ class Operands:
         target: Operand,
         value: Expression,
     ) -> None:
-        if isinstance(target, Sink):
+        found = destination(self.terms, self.entry, instruction, form, kind, target, value)
+        if found is None:
             return
-        if not isinstance(target, Register) or target.name not in self.entry.registers:
-            raise instruction.error("the destination is not a declared register")
-        width = TYPES[self.entry.registers[target.name]]
-        if value.width != width:
-            if not (kind.loose and value.width < width):
-                raise instruction.error(
-                    f"{target.name} has {width} bits, {value.width} are written"
-                )
-            signed = form.operand_type(kind)[0] == "s"
-            value = self.terms.extend(value, value.width, width, signed)
-        value = self.recognised(state.here, value)
+        register, fitted = found
+        value = self.recognised(state.here, fitted)
         if instruction.guard is not None:
             guard = self.condition(state, instruction)
-            old = self.register(state, instruction, target, width, False)
-            value = self.terms.select(guard, value, old, width)
-        state.registers[target.name] = value
-        state.written.add(target.name)
+            old = self.register(state, instruction, register, fitted.width, False)
+            value = self.terms.select(guard, value, old, fitted.width)
+        state.registers[register.name] = value
+        state.written.add(register.name)
