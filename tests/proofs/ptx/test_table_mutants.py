@@ -13,21 +13,22 @@ functions, values that the ISA leaves open.
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import re
 from collections import Counter
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from types import CodeType, MappingProxyType
 from typing import Any
 
 import pytest
 
+import machine_checks as checks
 import table_values
 from assembler_answers import differences
 from mutation import Mutant, mutants
+from table_equivalents import equivalent
 from table_values import EXPECTATIONS, Expectation, numbers, terms
 from tylo.proofs.ptx.machine import accesses, arrays, collectives, copies, floats, launch, lockstep
 from tylo.proofs.ptx.machine import matrix as matrices
@@ -99,78 +100,11 @@ ACTIONS = {
     "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32": "multiply",
 }
 
-# Mutants that nothing can notice: a pattern of what changed and of the line, and why that is so.
-# Mutants that nothing can notice: why, and patterns of what changed and of its line.
-EQUIVALENT = {
-    "shifted in more bits than there are": (r"32 -> 33", r"width = max\(f\.width, 32\)"),
-    "an amount of 2^31 or more shifts everything out, whatever its sign": (
-        r"False -> True",
-        r"amount = d\.extend\(amount, 32, width, False\)",
-    ),
-    "an amount of at most 32 has no sign": (r"False -> True", r"both, amount = .*"),
-    "of 64 bits, those shifted in at the top are never looked at": (
-        r"False -> True",
-        r"return d\.extract\(d\.shift_right\(both, amount, 64, False\), 0, 32\)"
-        r"|byte = d\.extract\(d\.shift_right\(both, amount, 64, False\), 0, 8\)"
-        r"|sign = d\.extract\(d\.shift_right\(a, highest, width, False\), 0, 1\)",
-    ),
-    "constants are taken modulo 2^width": (r"LShift|1 -> [20]", r".*\(1 << width\) - 1.*"),
-    "nothing is set in both": (
-        r"bit_or -> bit_xor",
-        r"filled = .*|return d\.bit_or\(kept.*|result = d\.bit_or\(result, term, 32\)",
-    ),
-    "only an empty field has a negative highest bit, and is zero in any case": (
-        r"False -> True",
-        r"highest = .*",
-    ),
-    "row 8 of a table of 8 bits is never set": (r"8 -> 9", r"for row in range\(8\):"),
-    "types of the same width": (
-        r"arms|Eq|.*:u64.*|'cvt.*d:u16.*",
-        r"for word in .*|.*(_DOUBLE|cvta|f64|quarter|\"bf16\", \"f16\").*",
-    ),
-    "no width is 63": (r"64 -> 63", r"_BYTES_4 = .*"),
-    "what has the width already is neither cut nor extended": (r"LtE", r"if TYPES\[result\].*"),
-    "no register is wider": (r".*~.*", r".*(_DOUBLE|cvta|b64|f64).*"),
-    "addresses, labels and constants of the text have no width": (
-        r".*(\]~|label|immediate).*",
-        r".*",
-    ),
-    "a segment without alternatives stands for itself, and its choice is not asked for": (
-        r"without \('(sat|ftz)',\)",
-        r"_SINGLE = .*|\{\"irnd\": _TO_INTEGER.*",
-    ),
-    "another entry says the same of it": (
-        r"'cvt\.ftz\.dtype.*' -> 'cvt\{\.ftz\}.*|'cvt\.rn\.ftz.*' -> 'cvt\.rn\{\.ftz\}.*"
-        r"|'cvt\.irnd\{\.ftz\}\.type.*' -> 'cvt\{\.irnd\}.*"
-        r"|'cvt.*\.type\.type  .*' -> 'cvt.*\{\.type\}\.type.*",
-        r".*",
-    ),
-    "the assembler takes wider registers there, too": (r"'cvt\..*~.*|'cvt\..*:u64.*", r".*cvt\..*"),
-    "there is no such architecture": (r"80 -> 79", r".*since=80.*"),
-    "no register is wider than a double": (
-        r"'setp\.cmp\.bool\.type  p:pred, a, b, c:pred' -> .*~.*",
-        r".*",
-    ),
-    "sources of one type, named otherwise": (r".*(count:u32, id:u32|members:b32, c:b32).*", r".*"),
-}
-
 
 # Which warps run an action of the machine is the schedule's affair, and judged by its own tests.
 _PLUMBING = re.compile(
     r"(state|step|rows|mask|warps|lanes) -> .*|.* -> (state|step|rows|mask)|without (:|None)"
 )
-
-
-def equivalent(change: str, line: str) -> str:
-    """Why a mutant is none; empty where no reason is known."""
-    return next(
-        (
-            reason
-            for reason, (changed, where) in EQUIVALENT.items()
-            if re.fullmatch(changed, change) and re.fullmatch(where, line)
-        ),
-        "",
-    )
 
 
 def table_with(changed: Any, names: dict[str, Any]) -> tuple[Opcode, ...]:
@@ -299,89 +233,17 @@ def table_verdict(file: Any, mutant: Mutant, patch: pytest.MonkeyPatch) -> str:
     if not told and shapes & {"ldmatrix", "stmatrix", "bar", "barrier", "cp", "mma"}:
         with patch.context() as inside:
             inside.setattr(launch, "OPCODES", table)
-            return run_fails([*_matrices(), *_copies()])
+            return checks.run_fails([*checks.matrices(), *checks.copies()])
     return " and ".join(told)
 
 
 # The machine's reading: what its files compute, and who judges it.
-
-
-def _example(name: str) -> Any:
-    path = Path(__file__).parent / "machine" / name
-    specification = importlib.util.spec_from_file_location(f"values_{path.stem}", path)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
-
-
-@cache
-def _together() -> list[Callable[[], None]]:
-    """The value tests of instructions that lanes carry out together."""
-    found: list[Callable[[], None]] = []
-    module = _example("test_collectives.py")
-    for true in (0, 1, 0xFFFFFFFF, 0xF0F0AA55):
-        found.append(partial(module.test_votes, true, None))
-    for name in ("votes_of_some_lanes", "match", "elect", "movmatrix"):
-        found.append(partial(getattr(module, f"test_{name}"), None))
-    found += [partial(module.test_redux, each, None) for each in module.REDUCTIONS]
-    found += [partial(module.test_shuffles, mode, None) for mode in ("up", "down", "bfly", "idx")]
-    return found
-
-
-@cache
-def _faults() -> list[Callable[[], None]]:
-    """Kernels that misbehave, and what the machine must say of each."""
-    module = _example("test_faults.py")
-    found = [partial(module.test_fault, *each) for each in module.test_fault.pytestmark[0].args[1]]
-    for arguments in module.test_exchange_needs_its_barrier.pytestmark[0].args[1]:
-        found.append(partial(module.test_exchange_needs_its_barrier, *arguments, 0))
-    return [*found, module.test_reading_unwritten_global_memory_is_a_fault]
-
-
-@cache
-def _matrices() -> list[Callable[[], None]]:
-    module = _example("test_collectives.py")
-    found = [partial(module.test_mma, *shape) for shape in module.SHAPES]
-    for count in (1, 2, 4):
-        for transposed in (False, True):
-            found.append(partial(module.test_stmatrix, count, transposed, None))
-            found.append(partial(module.test_ldmatrix, count, transposed, None))
-    return [*found, partial(module.test_movmatrix, None), *_faults()]
-
-
-@cache
-def _accesses() -> list[Callable[[], None]]:
-    module = _example("test_accesses.py")
-    found = [partial(module.test_loads, *each, "shared") for each in module.LOADS]
-    found += [
-        partial(module.test_loads, "u32", 4, "%r", space) for space in ("global", "local", "")
-    ]
-    for kind, count in (("s8", 2), ("u32", 4), ("b64", 1)):
-        found += [partial(module.test_stores, kind, count, each) for each in ("global", "shared")]
-    for operation, kind in module.ATOMICS:
-        found.append(
-            partial(module.test_atomics_on_one_place_and_on_many, operation, kind, "shared", None)
-        )
-    found += [partial(module.test_updates_without_a_result, "add", "f32")]
-    return [*found, *_faults()]
-
-
-@cache
-def _copies() -> list[Callable[[], None]]:
-    module = _example("test_accesses.py")
-    sizes = (("ca", 4), ("ca", 8), ("cg", 16))
-    found = [partial(module.test_copies_fill_with_zeros, *each, 1) for each in sizes]
-    faults = _example("test_faults.py")
-    for arguments in faults.test_copies_need_wait_and_barrier.pytestmark[0].args[1]:
-        found += [
-            partial(faults.test_copies_need_wait_and_barrier, *arguments, seed) for seed in range(4)
-        ]
-    return [*found, *_faults()]
-
-
-TOGETHER = {collectives: _together, matrices: _matrices, accesses: _accesses, copies: _copies}
+TOGETHER = {
+    collectives: checks.together,
+    matrices: checks.matrices,
+    accesses: checks.accesses,
+    copies: checks.copies,
+}
 
 
 def machine_verdict(file: Any, mutant: Mutant, patch: pytest.MonkeyPatch) -> str:
@@ -396,17 +258,7 @@ def machine_verdict(file: Any, mutant: Mutant, patch: pytest.MonkeyPatch) -> str
     }
     with patch.context() as inside:
         inside.setattr(lockstep, "ACTIONS", MappingProxyType(changed))
-        return run_fails(TOGETHER[file]())
-
-
-def run_fails(checks: list[Callable[[], None]]) -> str:
-    """Whether a test of values or faults fails."""
-    for check in checks:
-        try:
-            check()
-        except (Exception, pytest.fail.Exception):
-            return "values"
-    return ""
+        return checks.run_fails(TOGETHER[file]())
 
 
 def numbers_verdict(file: Any, mutant: Mutant, patch: pytest.MonkeyPatch) -> str:
