@@ -111,7 +111,14 @@ def run_bundle(
     if device != "gpu":
         raise GenerationError(f"no device {device!r}", hint="use device='gpu' or device='cpu'")
     bundle = read_bundle(path)
-    return run_on(Device(), bundle)
+    try:
+        opened = Device()
+    except LaunchError as reason:
+        if bundle.manifest.specification == "attention":
+            raise
+        ways = (reason.hint, "device='cpu' runs the bundle's PTX without one")
+        raise LaunchError(reason.message, hint="; ".join(filter(None, ways))) from reason
+    return run_on(opened, bundle)
 
 
 def run_on(device: Device, bundle: Bundle) -> RunReport:

@@ -59,7 +59,9 @@ class SoftmaxKernel:
                 "a softmax kernel without a result", hint="ask for probabilities or log-sum-exp"
             )
         if self.form == "three_pass" and self.tile.parts > 1:
-            raise GenerationError("three passes over several warps", hint="give a row one warp")
+            raise GenerationError(
+                "three passes over several warps", hint="give a row one warp: warps=1"
+            )
         if self.ragged and self.tile.row_threads < 2 * self.tile.vector:
             raise GenerationError(
                 f"{self.tile.row_threads} threads for rows that begin anywhere in a vector of "

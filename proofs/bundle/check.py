@@ -68,7 +68,7 @@ def not_covered(checked: Checked) -> tuple[str, ...]:
     if stated is None:
         return ()
     if stated.roles is not None:
-        return stated.roles.uncovered
+        return tuple(f"not covered: {each}" for each in stated.roles.uncovered)
     return uncovered(stated.effect) if stated.effect else ()
 
 

@@ -16,7 +16,7 @@ from tylo.proofs.ptx.claim_file import PtxClaim, read_claim, read_text
 from tylo.proofs.ptx.failures import Solve
 from tylo.proofs.ptx.opcodes import OPCODES, find
 from tylo.proofs.ptx.parser import parse
-from tylo.proofs.ptx.program import Entry
+from tylo.proofs.ptx.program import Entry, Module
 from tylo.proofs.ptx.scene import build
 from tylo.proofs.ptx.smtlib import script
 from tylo.proofs.ptx.validate import Validation, Verdict, validate
@@ -24,6 +24,7 @@ from tylo.proofs.ptx.workers import Workers
 
 PATIENCE = 60.0  # seconds of a processor, for each solver, for all that is to be proven of a file
 _LARGEST_PTX = 1 << 24
+_VERSION = re.compile(r"^\s*\.version\b", re.MULTILINE)
 _LABEL = re.compile(r"store (\d+):")
 
 
@@ -78,13 +79,26 @@ def examine_ptx(ptx: Path, against: Path, solve: Solve | None = None) -> Examine
 def check_text(text: str, claim: PtxClaim, solve: Solve, name: str = "PTX") -> Examined:
     """`examine_ptx` on a text and a claim that are read already."""
     try:
-        module = parse(text)
+        module = _parsed(text)
         lowered = lower(claim, store_widths(module.entry(claim.entry)), solve)
         _require_a_launch(lowered, claim, solve)
         validation = validate(text, lowered.effect, solve=solve, architecture=claim.target)
     except PtxError as reason:
         raise PtxError(f"{name}: {reason.message}", hint=reason.hint) from None
     return Examined(claim, ", ".join(module.target), lowered, validation)
+
+
+def _parsed(text: str) -> Module:
+    """The module; of a text without a version the file is at fault, and not one of its lines."""
+    try:
+        return parse(text)
+    except PtxError as reason:
+        if _VERSION.search(text):
+            raise
+        raise PtxError(
+            f"this is no PTX: {reason.message}",
+            hint="PTX begins with .version; nvcc -ptx makes it of CUDA text, and so does NVRTC",
+        ) from None
 
 
 def _require_a_launch(lowered: Lowered, claim: PtxClaim, solve: Solve) -> None:

@@ -218,6 +218,10 @@ def _check_arguments(claim: PtxClaim) -> None:
 
 def _buffer(name: str, table: Table) -> Buffer:
     total = table.has("elements")
+    if not total and not table.has("elements_per_block"):
+        table.fail(
+            "has no length", hint="give elements, those of all blocks, or elements_per_block"
+        )
     matrix = table.table("written") if table.has("written") else None
     shape = None
     if matrix is not None:

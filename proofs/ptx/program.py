@@ -171,7 +171,8 @@ class Module:
             if entry.name == name:
                 return entry
         raise PtxError(
-            f"no entry {name!r}", hint=f"the module has {[entry.name for entry in self.entries]}"
+            f"no entry {name!r}",
+            hint=f"the module has {', '.join(entry.name for entry in self.entries) or 'none'}",
         )
 
 

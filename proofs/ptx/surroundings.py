@@ -83,7 +83,7 @@ def _check_parameters(entry: Entry, effect: Effect) -> None:
         if declared.count != 1 or TYPES[declared.type] != bits or declared.type[0] not in kinds:
             raise PtxError(
                 f"line {declared.line}: parameter {declared.name} is .{declared.type}",
-                hint=f"{words} of {bits} bits",
+                hint=f"{words} of {bits} bits" + _of_any_kind(declared, name, bits, buffer),
             )
         if declared.alignment != bits // 8:
             raise PtxError(
@@ -92,6 +92,12 @@ def _check_parameters(entry: Entry, effect: Effect) -> None:
                 hint=f"its type is aligned to {bits // 8}",
             )
         _check_pointed(declared, buffer)
+
+
+def _of_any_kind(declared: Variable, name: str, bits: int, buffer: Buffer | None) -> str:
+    if buffer is not None or declared.count != 1 or declared.type != f"f{bits}":
+        return ""
+    return f"; a float may have any value: in a claim, {name} = {bits} under [unused]"
 
 
 def _check_pointed(declared: Variable, buffer: Buffer | None) -> None:

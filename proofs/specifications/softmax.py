@@ -86,7 +86,9 @@ class SoftmaxCase:
                 "a softmax bundle of a cluster", hint="clusters are not proven; use one block"
             )
         if self.form == "three_pass" and self.tile.parts > 1:
-            raise GenerationError("three passes over several warps", hint="give a row one warp")
+            raise GenerationError(
+                "three passes over several warps", hint="give a row one warp: warps=1"
+            )
         if not 0 <= self.mask <= MODES:
             raise GenerationError(
                 f"a mask whose rows have {self.mask} modes", hint=f"up to {MODES} are proven"

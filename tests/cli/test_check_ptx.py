@@ -146,10 +146,20 @@ REFUSED = {
         ".entry other() { ret; }\n.visible .entry",
         "a second entry 'other'",
     ),
-    "another entry": (".entry pack_pairs", ".entry pack", "no entry 'pack_pairs'"),
+    "another entry": (
+        ".entry pack_pairs",
+        ".entry pack",
+        "no entry 'pack_pairs'; the module has pack",
+    ),
     "an unknown opcode": ("ret;", "frobnicate.u32 %thread;\n\tret;", "line 28, column"),
     "an opcode that is not covered": ("ret;", "nanosleep.u32 5;\n\tret;", "line 28, column"),
-    "no PTX": (".version 8.0", "int main() {}", "unexpected 'int'"),
+    "no PTX": (".version 8.0", "int main() {}", "this is no PTX: line 3"),
+    "CUDA text": (".version 8.0", "#include <cuda.h>", "nvcc -ptx makes it of CUDA text"),
+    "a float for a pointer": (
+        ".param .u64 floats",
+        ".param .f64 floats",
+        "is a pointer of 64 bits",
+    ),
     "other threads": (".reqntid 64", ".reqntid 128", "limited to 128 threads"),
     "another parameter": (", .param .u64 floats", "", "has 1 parameters"),
     "a size for a pointer": (".param .u64 floats", ".param .u32 floats", "is .u32"),
@@ -220,3 +230,12 @@ def test_options_that_belong_together(
 ) -> None:
     assert main(["check", *options]) == 2
     assert "--against CLAIM" in capsys.readouterr().err
+
+
+def test_a_float_for_a_size_is_refused_and_told_where_floats_belong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    size = ".param .u32 masked_copy_param_2"
+    ptx = edited(tmp_path, example("masked_copy"), size, size.replace("u32", "f32"))
+    assert check(ptx, claim_of("masked_copy")) == 2
+    assert "under [unused]" in capsys.readouterr().err

@@ -16,6 +16,7 @@ from tylo.layouts.terms import name
 from tylo.proofs.claims import Claim, Conjunct
 
 ATOM = "mma.m16n8k16.bf16"
+CERTIFICATES = Path(__file__).parents[2] / "proofs" / "artifacts"
 
 
 def run_json(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
@@ -86,6 +87,9 @@ MISTAKES = [
     (["generate", "pack_operand_a", "-o", "x", "--pairs", "0"], "column pairs"),
     (["check", "/nonexistent"], "there is no"),
     (["check", "."], "holds no manifest.json"),
+    (["check", __file__], "is not JSON; name a bundle's folder, or a certificate"),
+    (["check", str(CERTIFICATES)], "or the certificates: "),
+    (["generate", "softmax", "-o", "x", "--set", "form=three_pass"], "warps=1"),
     (["report", "/nonexistent", "-o", "x.html"], "there is no"),
     (["report", ".", "-o", "x.docx"], "FILE.html or FILE.md"),
     (["run", "/nonexistent"], "is not a folder"),
@@ -233,7 +237,7 @@ def test_check_and_report_of_a_bundle(capsys: pytest.CaptureFixture[str], tmp_pa
 
 
 def test_check_of_a_certificate(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    committed = Path(__file__).parents[2] / "proofs" / "artifacts" / "adjacent_atoms.bf16.json"
+    committed = CERTIFICATES / "adjacent_atoms.bf16.json"
     data = run_json(capsys, "check", str(committed))
     assert data["results"][0]["verdict"] == "holds"
     forged = tmp_path / "forged.json"

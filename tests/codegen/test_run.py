@@ -158,6 +158,22 @@ def test_a_folder_without_a_manifest_is_no_bundle(tmp_path: Path) -> None:
         run_bundle(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("specification", "runs"), [("pack_operand_a", True), ("attention", False)]
+)
+def test_without_a_device_the_way_out_is_the_machine_where_it_runs_the_kernel(
+    monkeypatch: pytest.MonkeyPatch, specification: str, runs: bool
+) -> None:
+    def missing() -> None:
+        raise LaunchError("no driver", hint="proofs work without it")
+
+    monkeypatch.setattr(run, "Device", missing)
+    monkeypatch.setattr(run, "read_bundle", lambda path: bundle(specification=specification))
+    with pytest.raises(LaunchError, match="no driver; proofs work without it") as refused:
+        run_bundle("anywhere")
+    assert ("device='cpu'" in str(refused.value)) == runs
+
+
 def test_a_theorem_has_nothing_to_run() -> None:
     with pytest.raises(GenerationError, match="nothing here runs 'adjacent_atoms'"):
         run.run_on(Device(), bundle(specification="adjacent_atoms"))

@@ -38,6 +38,11 @@ def examine(path: str, *, rebuild: bool = False, strict: bool = False) -> Examin
             f"{path} is neither a bundle nor a certificate",
             hint="check PTX with --ptx FILE --against CLAIM",
         )
+    if place.is_dir() and not (place / "manifest.json").is_file() and [*place.glob("*.json")]:
+        raise BundleError(
+            f"{path} holds no manifest.json",
+            hint=f"name the folder of a bundle, or the certificates: {path.rstrip('/')}/*.json",
+        )
     tell(f"checking {path}")
     if place.is_dir():
         examined = _bundle(path, rebuild)

@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 from tylo.cli.output import print_json
 from tylo.codegen.run import run_bundle
-from tylo.layouts.errors import GenerationError
+from tylo.layouts.errors import GenerationError, LaunchError
 
 SCHEMA = "tylo.run/1"
 
@@ -23,9 +23,9 @@ def run(options: argparse.Namespace) -> int:
             seeds=options.seeds,
             progress=_progress if sys.stderr.isatty() else None,
         )
-    except GenerationError as reason:
+    except (GenerationError, LaunchError) as reason:
         # What Python calls device='gpu' is an option here.
-        raise GenerationError(
+        raise type(reason)(
             reason.message, hint=re.sub(r"device='(\w+)'", r"--device \1", reason.hint)
         ) from None
     if options.json:

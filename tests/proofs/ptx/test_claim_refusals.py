@@ -72,7 +72,7 @@ MALFORMED = {
     "no extent": (
         'elements = "n"\nalignment = 16\n\n[buffer.y]',
         "alignment = 16\n\n[buffer.y]",
-        "[buffer.x] elements_per_block is missing",
+        "[buffer.x] has no length; give elements, those",
     ),
     "an extent of threads": (
         'elements = "n"\nalignment = 16\n\n[buffer.y]',
