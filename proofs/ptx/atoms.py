@@ -141,11 +141,10 @@ class Atoms:
         text = f"(mod {spelled} {divisor})"
         found = self.defined(text, (0, divisor - 1))
         self.residues[self.name(text)] = spelled, divisor
-        self.remains(found, form, divisor)
         return found
 
     def remains(self, atom: Form, form: Form, size: int) -> None:
-        """Know that an atom is what is left of a form by division."""
+        """Know that an atom, which a choice stands for, is what is left of a form by division."""
         for (name,) in atom.keys() - {()}:
             self.remainders[name] = form, size
 
