@@ -45,6 +45,8 @@ def test_a_bundle_from_end_to_end(tmp_path: Path) -> None:
         {"mask": 8, "ragged": 1, **SMALL},
         {"form": "few", "lse": 1, "columns": 4, "dtype": "bf16", "threads": 32},
         {"form": "flat", "lse": 1, "mask": 2, "columns": 5, "each": 2, "rows": 16, "threads": 64},
+        {"form": "across", "lse": 1, "mask": 1, "lanes": 8, "warps": 2, "repeats": 1},
+        {"form": "across", "held": 0, "dtype": "bf16", "lanes": 8, "warps": 2, "repeats": 1},
     ],
     ids=lambda given: "-".join(given),
 )
