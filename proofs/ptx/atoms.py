@@ -154,7 +154,9 @@ class Atoms:
             return None
         (each,) = form
         found = self.remainders.get(each[0]) if len(each) == 1 else None
-        return found if found and found[1] > divisor and not found[1] % divisor else None
+        if found is None or found[1] & (found[1] - 1):
+            return None  # solvers count faster in the places of a whole than in those of a digit
+        return found if found[1] > divisor and not found[1] % divisor else None
 
     def joined(self, form: Form) -> Form:
         """The form in which a quotient, so often as it was divided, and the rest are the whole."""

@@ -66,7 +66,7 @@ def test_every_form_runs_without_a_device(given: dict[str, int | str]) -> None:
 
 @pytest.mark.slow
 def test_a_bundle_of_narrow_rows(tmp_path: Path) -> None:
-    given: dict[str, int | str] = {"form": "flat", "columns": 5, "each": 2, "rows": 16}
+    given: dict[str, int | str] = {"form": "flat", "columns": 5, "each": 2, "rows": 16, "mask": 2}
     generated = generate(
         "softmax", {**given, "threads": 64}, tmp_path / "bundle", architectures=("sm_80",)
     )
