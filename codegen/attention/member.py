@@ -116,6 +116,7 @@ class Member:
             self.residents,
             self.turns,
             self.reference,
+            self.mask,
         )
 
     @property

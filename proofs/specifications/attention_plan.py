@@ -43,7 +43,8 @@ REGISTERS = {
 @dataclass(frozen=True, slots=True)
 class Plan:
     """See the module. `turns` is whether groups start their products in turn; `reference` what a
-    row's exponents are taken from; `residents` how many blocks a multiprocessor holds.
+    row's exponents are taken from; `residents` how many blocks a multiprocessor holds; `mask` whether
+    steps of keys and scores are left out that a packed mask drops.
     """
 
     depth: int
@@ -54,6 +55,7 @@ class Plan:
     residents: int = 1
     turns: bool = True
     reference: str = "lagging"
+    mask: bool = False
 
     @property
     def threads(self) -> int:

@@ -88,9 +88,9 @@ class _Kernel(KernelOutput):
         start = self._setup(start)
         values = {"round": self.constant(0), "tile": self.constant(0)}
         for ring in self.schedule.rings:
-            for what in ("slot", "parity", "tile"):
+            for what in ("slot", "parity"):
                 values[f"{ring.name}.{what}"] = self.constant(0)
-        values |= {"k step": self.constant(0), "share": self.constant(0)}
+        values |= dict.fromkeys(("v.tile", "k step", "share", *self.searched), self.constant(0))
 
         def ranges(values: Values) -> list[Expression]:
             found = []
@@ -99,21 +99,25 @@ class _Kernel(KernelOutput):
                     d.less(values[f"{ring.name}.slot"], self.constant(ring.slots), 32, False)
                 )
                 found.append(d.less(values[f"{ring.name}.parity"], self.constant(2), 32, False))
-            for natural in ("tile", "share"):
-                found.append(d.negate(d.less(values[natural], self.constant(0), 32, True)))
+            found.append(d.negate(d.less(values["share"], self.constant(0), 32, True)))
             limit = self.constant(plan.depth // K + 1)
             found.append(d.less(values["k step"], limit, 32, False))
-            return found
+            return found + self.searching(values)
 
         return Protocol(
             self.nodes,
             start,
             values,
             ranges,
-            lambda values: [*lemmas(scene, self.work(values)), self.listed_last(values)],
+            lambda values: [
+                *lemmas(scene, self.work(values)),
+                self.listed_last(values),
+                *self.rows_named(values),
+            ],
             lambda values: [self.work(values).item],
             self.known,
-            lambda values: self.own_share(values["round"]),
+            lambda values: [self.own_share(values["round"]), *self.mask_reads(values)],
+            self.renamed,
         )
 
     def _shares(self, then: str, first: Callable[[Values], Expression]) -> str:
@@ -171,26 +175,14 @@ class _Kernel(KernelOutput):
         def following(values: Values) -> Values:
             return {
                 "round": self.d.add(values["round"], self.constant(1), 32),
-                "tile": self.constant(0),
-                "q.tile": self.constant(0),
-                "k.tile": self.constant(0),
-                "v.tile": self.constant(0),
+                **dict.fromkeys(("tile", "v.tile", *self.searched), self.constant(0)),
             }
-
-        def begun(values: Values) -> Values:
-            last = self.d.subtract(self.work(values).tiles, self.constant(1), 32)
-            return dict.fromkeys(("tile", "k.tile", "v.tile"), last)
 
         head = f"{self.role} round"
         onward = self.add(Let(following, head))
         again = after(onward)
-        tiles = self.add(
-            Ask(
-                lambda values: self.d.less(self.constant(0), self.work(values).tiles, 32, True),
-                self.add(Let(begun, sections(again))),
-                again,
-            )
-        )
+        first = self.add(Let(lambda values: {"v.tile": values["tile"]}, sections(again)))
+        tiles = self.last_tile(first, again)
         some = self.add(Ask(lambda values: self.work(values).none, onward, tiles))
         self.known[head] = lambda values: self.in_shares(values["round"])
         self.known[some] = lambda values: self.work(values).exists
@@ -216,18 +208,7 @@ class _Kernel(KernelOutput):
         last = each(program.last, then)
         ask = f"{self.role} tile"
 
-        def lower(values: Values) -> Values:
-            return {"tile": self.d.subtract(values["tile"], self.constant(1), 32)}
-
-        further = self.add(Let(lower, each(program.further, ask)))
-        self.add(
-            Ask(
-                lambda values: self.d.less(self.constant(0), values["tile"], 32, True),
-                further,
-                last,
-            ),
-            ask,
-        )
+        self.tile_before(each(program.further, ask), last, ask)
         return each(program.first, ask)
 
     def _chain(self, program: Iterable[steps.Step], then: str, **how: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tylo.layouts.terms import Integer, name
 from tylo.proofs.ptx.asynchronous.attention_steps import KernelSteps
 from tylo.proofs.ptx.asynchronous.attention_terms import K
-from tylo.proofs.ptx.asynchronous.layout import LATER, OWN_ROW
+from tylo.proofs.ptx.asynchronous.layout import LATER
 from tylo.proofs.ptx.asynchronous.protocol import (
     Operands,
     Values,
@@ -88,8 +88,7 @@ class KernelOutput(KernelSteps):
             return d.extend(value, 32, 64, True)
 
         def row(values: Values) -> Expression:
-            inside = scene.at(0, scene.times(scene.group, GROUP_ROWS), self.term(OWN_ROW + late))
-            return d.add(wide(self.work(values).first_row), d.extend(inside, 32, 64, False), 64)
+            return d.add(wide(self.row(values, 0)), d.constant(late, 64), 64)
 
         def stored(values: Values) -> Operands:
             found = self.work(values)

@@ -6,7 +6,8 @@ from tylo.layouts.atoms import atom
 from tylo.layouts.terms import Integer, name
 from tylo.proofs.pipelines import schedule as steps
 from tylo.proofs.pipelines.cuda_text import TURN_THREADS
-from tylo.proofs.ptx.asynchronous.attention_terms import K, KernelTerms
+from tylo.proofs.ptx.asynchronous.attention_masks import KernelMasks
+from tylo.proofs.ptx.asynchronous.attention_terms import K
 from tylo.proofs.ptx.asynchronous.protocol import (
     Ask,
     Let,
@@ -25,7 +26,7 @@ from tylo.proofs.specifications.attention_plan import (
 _CHUNKS = 8  # of a row of one panel
 
 
-class KernelSteps(KernelTerms):
+class KernelSteps(KernelMasks):
     """Nodes for waits, arrivals, copies, products and turns."""
 
     # Scheduled steps.
@@ -112,8 +113,9 @@ class KernelSteps(KernelTerms):
             f"{ring}.slot": d.select(last, self.constant(0), following, 32),
             f"{ring}.parity": d.bit_xor(values[f"{ring}.parity"], flip, 32),
         }
-        if ring != "q":
-            found[f"{ring}.tile"] = d.subtract(values[f"{ring}.tile"], self.constant(1), 32)
+        if ring == "v":
+            # Values are those of the tile before.
+            found["v.tile"] = values["tile"]
         return found
 
     def _copies(self, ring: str, then: str) -> str:
@@ -136,7 +138,9 @@ class KernelSteps(KernelTerms):
                 first, head = found.first_row, found.head
                 if ring != "q":
                     first, head = (
-                        self.scene.times(values[f"{ring}.tile"], self.plan.keys),
+                        self.scene.times(
+                            values["v.tile" if ring == "v" else "tile"], self.plan.keys
+                        ),
                         found.key_head,
                     )
                 return {

@@ -8,9 +8,11 @@ from tylo.layouts.shared import tile_descriptor
 from tylo.layouts.shared.swizzle_mode import CHUNK
 from tylo.layouts.terms import Integer
 from tylo.proofs.ptx.asynchronous.attention_work import Work, half_of, share_of, work
+from tylo.proofs.ptx.asynchronous.layout import LATER, OWN_ROW
 from tylo.proofs.ptx.asynchronous.protocol import (
     Node,
     Operands,
+    Read,
     Step,
     Values,
 )
@@ -22,6 +24,7 @@ from tylo.proofs.specifications.attention_arguments import MOST_SHARES
 from tylo.proofs.specifications.attention_plan import (
     ALIGNMENT,
     BARRIER_BYTES,
+    GROUP_ROWS,
     Plan,
 )
 
@@ -35,10 +38,12 @@ class KernelTerms:
         self.plan, self.scene, self.d = plan, scene, scene.terms
         self.nodes: dict[str, Node] = {}
         self.known: dict[str, Callable[[Values], Expression]] = {}
+        self.renamed: dict[str, Callable[[Values], Expression]] = {}
         self.schedule = plan.schedule
         low = self.d.constant(-ALIGNMENT, 32)
         self.base = self.d.bit_and(scene.at(ALIGNMENT - 1, scene.memory), low, 32)
         self.works: dict[int, Work] = {}
+        self.own_names: dict[int, tuple[Expression, Expression]] = {}
         self.number = 0
         self.role = ""
 
@@ -53,6 +58,8 @@ class KernelTerms:
             found = work(self.scene, self.plan.rows, self.plan.keys, number)
             self.scene.define(found.defined)
             self.works[id(number)] = found
+            for late in (0, 1):
+                self.read_row(values, late)
         return self.works[id(number)]
 
     # The block's shares of the last turns, which a table in static shared memory lists.
@@ -78,11 +85,12 @@ class KernelTerms:
         absent = d.negate(self.work(values).exists)
         return d.bit_or(absent, d.bit_or(earlier, following, 1), 1)
 
-    def own_share(self, number: Expression) -> tuple[Expression, Expression, Expression]:
-        """Where a round's share lies, what it is, and that it lies there."""
+    def own_share(self, number: Expression) -> Read:
+        """A round's share."""
         d, share = self.d, share_of(self.scene, number)
         inside = d.less(share, self.constant(MOST_SHARES), 32, False)
-        return self.share_place(share), half_of(self.scene, number), inside
+        found = half_of(self.scene, number)
+        return Read("own share", "shared", self.share_place(share), found, inside)
 
     def place(self, ring: str, values: Values, offset: int = 0) -> Expression:
         """A byte of the tile in a ring's slot."""
@@ -108,6 +116,42 @@ class KernelTerms:
         """An integer term of small variables, in 32 bits."""
         known = {"lane": self.scene.lane, "warp": self.scene.warp, **variables}
         return self.d.extract(expression(self.d, known, of), 0, 32)
+
+    def row(self, values: Values, late: int) -> Expression:
+        """One of the two rows of a thread of a group."""
+        if late:
+            return self.own_name("later_row", values, self.scene.at(LATER, self.row(values, 0)))
+        inside = self.scene.times(self.scene.group, GROUP_ROWS)
+        found = self.d.add(self.d.add(self.work(values).first_row, inside, 32), self.own_row, 32)
+        return self.own_name("row", values, found)
+
+    @property
+    def own_row(self) -> Expression:
+        """The first of the two rows, among those of its group."""
+        return self.term(OWN_ROW)
+
+    def read_row(self, values: Values, late: int) -> Expression:
+        """The row whose mask is read: the last one there is, where there is no such row."""
+        row, last = self.row(values, late), self.scene.at(-1, self.scene.fields["queries"])
+        found = self.d.select(self.d.less(row, last, 32, True), row, last, 32)
+        return self.own_name(("read_row", "later_read_row")[late], values, found)
+
+    def rows_named(self, values: Values) -> list[Expression]:
+        """What the names of rows stand for."""
+        found = []
+        for late in (0, 1):
+            name = self.row(values, late)
+            found.append(self.d.equal(name, self.own_names[id(name)][1], 32))
+        return found
+
+    def own_name(self, label: str, values: Values, term: Expression) -> Expression:
+        """A name for a term of a thread in a round."""
+        variable = self.d.named(f"{label}.{values['round'].serial}", 32, Level.LANE)
+        if id(variable) not in self.own_names:
+            self.own_names[id(variable)] = variable, term
+            self.d.stand_for(variable, term)
+            self.scene.define([(variable, term)])
+        return variable
 
     def descriptor(
         self, ring: str, major: str, extent: int, k: int, start: Expression

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from tylo.proofs.ptx.asynchronous.progress import Progress
-from tylo.proofs.ptx.asynchronous.state import State, unknown
+from tylo.proofs.ptx.asynchronous.state import NO_LOOP_LEFT, State, unknown
 from tylo.proofs.ptx.asynchronous.terms import Level
 from tylo.proofs.ptx.bitvector import Expression, order
 from tylo.proofs.ptx.program import Instruction
@@ -76,6 +76,7 @@ class Head:
         """The state at the head under the hypotheses."""
         entry, terms = self.entry, self.terms
         state = entry.fork(entry.here)
+        state.since = NO_LOOP_LEFT
         for name in self.lost:
             state.registers.pop(name, None)
         self.reasoning.forget(self.known_before)

@@ -127,19 +127,16 @@ class Instructions(Operands):
         self.write(state, instruction, form, 0, self.scene.listed(place))
 
     def _load(self, state: State, instruction: Instruction, form: Form) -> None:
-        """What the protocol says that static shared memory holds, and nothing else."""
-        table, operand = self.progress.protocol.table, instruction.operands[1]
-        if not form.chosen.get("space", "").startswith("shared") or table is None:
-            raise instruction.error("a load", hint="the proof covers loads of the table of shares")
-        if form.width != 16 or "vec" in form.chosen:
-            raise instruction.error("a load of other than 16 bits")
+        """What the protocol says that memory holds, and nothing else."""
+        operand = instruction.operands[1]
+        space = form.chosen.get("space", "").removesuffix("::cta")
+        if "vec" in form.chosen:
+            raise instruction.error("a load of several values at once")
         assert isinstance(operand, Address)
-        address, value, inside = table(state.values)
-        found = self.address(state, instruction, operand, 64)
-        same = self.terms.equal(found, address, 64)
-        self.progress.state(instruction, state.here, "own share: address", same)
-        self.progress.state(instruction, state.here, "own share: inside", inside)
-        self.write(state, instruction, form, 0, value)
+        address = self.address(state, instruction, operand, 64)
+        found = self.progress.read(state, instruction, space, form.width, address)
+        self.reasoning.suppose(found.known)
+        self.write(state, instruction, form, 0, found.value)
 
     def _parameter(self, state: State, position: int, instruction: Instruction, form: Form) -> None:
         operand = instruction.operands[1]

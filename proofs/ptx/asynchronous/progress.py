@@ -10,7 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tylo.proofs.ptx.asynchronous.protocol import Ask, End, Let, May, Operands, Protocol, Step
+from tylo.proofs.ptx.asynchronous.protocol import (
+    Ask,
+    End,
+    Let,
+    May,
+    Operands,
+    Protocol,
+    Read,
+    Step,
+)
 from tylo.proofs.ptx.asynchronous.reasoning import Reasoning
 from tylo.proofs.ptx.asynchronous.state import State
 from tylo.proofs.ptx.asynchronous.terms import Level
@@ -60,8 +69,10 @@ class Progress:
                     if guard is None or decided(here, guard(values)) is not False:
                         return
                     place = then
-                case Ask(condition, yes, no):
+                case Ask(condition, yes, no, onward):
                     answer = decided(here, condition(values))
+                    if answer is None and onward:
+                        return
                     if answer is None:
                         common = self._either_way(here, condition(values), (yes, no), values, depth)
                         if common is None:
@@ -114,7 +125,9 @@ class Progress:
         self, instruction: Instruction, first: State, second: State
     ) -> tuple[_Reached, dict[str, Expression]]:
         """The last node that both ways have come to, with the values of each."""
-        if first.place == second.place and _same(first.values, second.values):
+        node = self.protocol.nodes[first.place]
+        onward = isinstance(node, Ask) and node.onward
+        if first.place == second.place and _same(first.values, second.values) and not onward:
             return (first.place, first.values), second.values
         there: dict[str, dict[str, Expression]] = {}
         for place, values in self.reached(second):
@@ -165,6 +178,35 @@ class Progress:
         raise instruction.error(
             f"{kind} is not what comes next", hint=f"next is {self.words(state)}"
         )
+
+    def read(
+        self, state: State, instruction: Instruction, space: str, bits: int, address: Expression
+    ) -> Read:
+        """What the protocol has at an address. Where nothing else can be meant, that it is the
+        address is left to be shown.
+        """
+        known: dict[int, Read] = {}
+        for _, values in self.reached(state):
+            for each in self.protocol.reads(values):
+                if each.space == space and each.value.width == bits:
+                    known.setdefault(id(each.address), each)
+        if not known:
+            raise instruction.error(f"a load of {bits} bits from {space or 'generic'} memory")
+        equal, sample = self.reasoning.equal, self.terms.fingerprint(address)
+        # Those first that are the same for all that a few points tell.
+        likely = sorted(known.values(), key=lambda r: self.terms.fingerprint(r.address) != sample)
+        found = next(
+            (each for each in likely if equal(state.here, address, each.address)), likely[0]
+        )
+        if len(known) > 1 and not equal(state.here, address, found.address):
+            raise instruction.error(
+                "a load of what the protocol does not read",
+                hint="next would be " + ", ".join(each.label for each in known.values()),
+            )
+        same = self.terms.equal(address, found.address, 64)
+        self.state(instruction, state.here, f"{found.label}: address", same)
+        self.state(instruction, state.here, f"{found.label}: inside", found.inside)
+        return found
 
     def _compare(
         self,

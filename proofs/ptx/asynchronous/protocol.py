@@ -48,11 +48,14 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Ask:
-    """Which way to go."""
+    """Which way to go. `onward` is whether threads that have parted by the answer are past it where
+    they meet again; else they are where they were.
+    """
 
     condition: Callable[[Values], Expression]
     yes: str
     no: str
+    onward: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,15 +83,30 @@ Node: TypeAlias = Step | Ask | Let | May | End
 
 
 @dataclass(frozen=True, eq=False)
+class Read:
+    """What may be read: the space, the address in 64 bits, what is there, what has to hold for it to
+    be inside, and what is known of what is there. Nothing changes it while the kernel runs.
+    """
+
+    label: str
+    space: str
+    address: Expression
+    value: Expression
+    inside: Expression
+    known: tuple[Expression, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class Protocol:
     """Nodes by name, where to start, and the first values of the variables.
 
     `ranges` says of values of the variables what always holds: it is proven at each loop's head.
     `lemmas` says what holds of any values: whoever states a protocol proves them elsewhere.
     `landmarks` are terms that registers may follow from round to round. `known` says of some nodes
-    what holds where a thread has come to them; that too is proven at each loop's head. `table` is
-    what may be read of static shared memory: the address in 64 bits, the 16 bits that are there,
-    and what has to hold for it to be inside.
+    what holds where a thread has come to them; that too is proven at each loop's head. `reads` is
+    what may be read of memory. Where ways meet at a node of `renamed`, variables that differ get new
+    names, of which it says what is known: that is proven there, and must be so of some value of
+    theirs whatever other variables are.
     """
 
     nodes: Mapping[str, Node]
@@ -98,4 +116,5 @@ class Protocol:
     lemmas: Callable[[Values], list[Expression]] = lambda values: []
     landmarks: Callable[[Values], list[Expression]] = lambda values: []
     known: Mapping[str, Callable[[Values], Expression]] = field(default_factory=dict)
-    table: Callable[[Values], tuple[Expression, Expression, Expression]] | None = None
+    reads: Callable[[Values], list[Read]] = lambda values: []
+    renamed: Mapping[str, Callable[[Values], Expression]] = field(default_factory=dict)

@@ -15,6 +15,7 @@ False
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -25,6 +26,7 @@ from tylo.proofs.ptx.bitvector import Expression, order
 from tylo.proofs.ptx.program import Instruction
 from tylo.proofs.ptx.smtlib import script
 
+_NUMBERED = re.compile(r"[A-Za-z_][A-Za-z_.]*\.[0-9]+(\.[0-9]+)*")
 _MILLISECONDS = 20_000  # most take a few; how busy the machine is should decide nothing
 
 
@@ -32,6 +34,18 @@ _MILLISECONDS = 20_000  # most take a few; how busy the machine is should decide
 def _answer(text: str) -> str:
     (verdict,) = inprocess.solve([text], _MILLISECONDS)
     return verdict
+
+
+def _canonical(text: str) -> str:
+    """A script with numbered variables named in the order in which they come.
+
+    Loops are walked several times, each time with new variables: what is asked is the same.
+
+    >>> _canonical("(declare-const any.31 (_ BitVec 1))(assert (= any.31 (_ bv1 1)))")
+    '(declare-const x0 (_ BitVec 1))(assert (= x0 (_ bv1 1)))'
+    """
+    names: dict[str, str] = {}
+    return _NUMBERED.sub(lambda found: names.setdefault(found[0], f"x{len(names)}"), text)
 
 
 class Reasoning:
@@ -101,9 +115,9 @@ class Reasoning:
             return
         if all(self.terms.fingerprint(condition)):
             alone = decisions.term(decisions.negation(wanted))
-            yield script(self.terms.linear([alone]))
+            yield _canonical(script(self.terms.linear([alone])))
         against = decisions.term(decisions.both(here, decisions.negation(wanted)))
-        yield script(self.terms.linear([against, *self._about(against)]))
+        yield _canonical(script(self.terms.linear([against, *self._about(against)])))
 
     def _about(self, stated: Expression) -> list[Expression]:
         """The facts about a statement's variables, or about those that facts tie to them.

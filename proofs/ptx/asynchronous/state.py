@@ -3,7 +3,8 @@
 Registers hold terms. `here` is the condition under which a thread is on this way, `place` the node
 of the protocol that it has come to with `values` of the protocol's variables. Products that were
 started and not awaited keep their registers: `open` are those of the batch at hand, `batches` those
-of committed ones. `written` are the registers written since products were last told to begin.
+of committed ones. `written` are the registers written since products were last told to begin;
+`since` says which values are older than the last loop that was left.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from tylo.proofs.ptx.bitvector import Expression
 from tylo.proofs.ptx.program import Instruction
 
 _FLOATS = ("f16", "f32", "f64", "bf16", "f16x2", "bf16x2")
+
+NO_LOOP_LEFT = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class State:
     open: frozenset[str] = frozenset()
     batches: tuple[frozenset[str], ...] = ()
     written: set[str] = field(default_factory=set)
+    since: int = NO_LOOP_LEFT
 
     @property
     def busy(self) -> frozenset[str]:
@@ -103,4 +107,4 @@ def unknown(term: Expression) -> bool:
     return term.operator == "variable" and str(term.attribute).startswith("any.")
 
 
-__all__ = ["Level", "Meeting", "State", "Waiting", "unknown"]
+__all__ = ["NO_LOOP_LEFT", "Level", "Meeting", "State", "Waiting", "unknown"]

@@ -236,13 +236,18 @@ class Terms(BitVectors):
             else:
                 found[id(node)] = self._rebuilt(node, operands, {})
         congruences = [
-            self.bit_or(
-                self.negate(self.all_of(map(self._same, ours, theirs))), self._same(a, b), 1
-            )
+            self.bit_or(self.negate(self._agree(operator, ours, theirs)), self._same(a, b), 1)
             for (operator, ours, a), (other, theirs, b) in itertools.combinations(hard, 2)
             if operator == other and a.width == b.width
         ]
         return [found[id(root)] for root in roots] + congruences
+
+    def _agree(self, operator: str, ours: list[Expression], theirs: list[Expression]) -> Expression:
+        """Whether operands are the same, factors in either order."""
+        straight = self.all_of(map(self._same, ours, theirs))
+        if operator != "bvmul":
+            return straight
+        return self.bit_or(straight, self.all_of(map(self._same, ours, theirs[::-1])), 1)
 
     def _same(self, left: Expression, right: Expression) -> Expression:
         return self.equal(left, right, left.width)

@@ -8,7 +8,7 @@ its head, until that holds at every arrival. Where the thread leaves, its protoc
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tylo.layouts.errors import PtxError
 from tylo.proofs.ptx.asynchronous.decisions import ALWAYS, NEVER
@@ -186,6 +186,9 @@ class Walk:
         }
         here = self.decisions.either(first.here, second.here)
         registers = self.meeting.registers(first, second)
+        since = min(first.since, second.since)
+        if place in self.progress.protocol.renamed:
+            here = self._rename(place, here, met, values, registers, since)
         self._recognise(here, registers, first)
         return State(
             registers,
@@ -196,7 +199,45 @@ class Walk:
             first.open,
             first.batches,
             first.written | second.written,
+            since,
         )
+
+    def _rename(
+        self,
+        place: str,
+        here: int,
+        met: dict[str, Expression],
+        before: Mapping[str, Expression],
+        registers: dict[str, Expression],
+        since: int,
+    ) -> int:
+        """Give new names to variables that differ, and to registers that hold them."""
+        terms, decisions, reasoning = self.instructions.terms, self.decisions, self.reasoning
+        changed = {name: value for name, value in met.items() if value is not before[name]}
+        known = self.progress.protocol.renamed[place]
+        at = reasoning.at
+        assert at is not None
+        self.progress.state(at, here, "range where ways meet", known(met))
+        for name, value in changed.items():
+            if terms.level(value) > Level.BLOCK:
+                raise at.error(f"threads do not agree about {name}")
+            fresh = terms.fresh(value.width, Level.BLOCK, "moving")
+            terms.stand_for(fresh, value)
+            sample = terms.fingerprint(value)
+            for register, held in registers.items():
+                if held is value or (
+                    held.width == value.width
+                    and terms.fingerprint(held) == sample
+                    and reasoning.equal(here, held, value)
+                ):
+                    registers[register] = fresh
+            met[name] = fresh
+        reasoning.suppose([known(met)])
+        # How the values came about tells nothing any more.
+        for atom in decisions.atoms(here):
+            if terms.level(atom) == Level.BLOCK and terms.newest(atom) > since:
+                here = decisions.without(here, atom)
+        return here
 
     def _recognise(self, here: int, registers: dict[str, Expression], first: State) -> None:
         """Give registers that have changed the names that the scene has for their terms."""
@@ -222,6 +263,8 @@ class Walk:
                 head.require_together([*left, *backs], min(acted, default=Level.LANE))
                 if len(exits) == 1 and self.ended == ended:
                     head.leave(left, newest)
+                for each in left if len(exits) > 1 else ():
+                    each.since = newest
                 return exits
             del self.progress.statements[mark:]
             del self.progress.together[together:]
