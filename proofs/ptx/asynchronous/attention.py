@@ -110,7 +110,7 @@ class _Kernel(KernelOutput):
             values,
             ranges,
             lambda values: [
-                *lemmas(scene, self.work(values)),
+                *lemmas(scene, self.work(values), plan.keys),
                 self.listed_last(values),
                 *self.rows_named(values),
             ],

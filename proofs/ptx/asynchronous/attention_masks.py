@@ -8,11 +8,15 @@ proves that this finds the steps of which something is kept, all of them and in 
 
 from __future__ import annotations
 
+from tylo.layouts.atoms import atom
 from tylo.proofs.ptx.asynchronous.attention_terms import KernelTerms
+from tylo.proofs.ptx.asynchronous.guarded import Tag
+from tylo.proofs.ptx.asynchronous.attention_work import Columns, column_facts
+from tylo.proofs.ptx.asynchronous.layout import LATER, OWN_COLUMN
 from tylo.proofs.ptx.asynchronous.protocol import Ask, Let, Read, Values
 from tylo.proofs.ptx.asynchronous.terms import Level
 from tylo.proofs.ptx.bitvector import Expression
-from tylo.proofs.specifications.attention_masks import RECORD_KEYS, RECORD_WORDS
+from tylo.proofs.specifications.attention_masks import RECORD_KEYS, RECORD_WORDS, score_bit
 from tylo.proofs.specifications.attention_search import (
     STEPS_OF_WORD,
     first_words,
@@ -223,4 +227,75 @@ class KernelMasks(KernelTerms):
         label = f"bits.{late}.{values['round'].serial}.{d.normal(tile).serial}"
         value = d.named(label, 32, Level.LANE)
         inside = self._within(tile, found.tiles)
-        return Read(f"bits of row {late}", "global", address, value, inside)
+        known = (self._whole(values, late, value),)
+        return Read(f"bits of row {late}", "global", address, value, inside, known)
+
+    def _first_bit(self, tile: Expression) -> Expression:
+        """Where a step's bits begin in the words of its record."""
+        parts = RECORD_KEYS // self.plan.keys
+        part = self.d.bit_and(tile, self.constant(parts - 1), 32)
+        return self.scene.times(part, self.plan.keys // RECORD_WORDS)
+
+    def _step_bits(self, values: Values, late: int, bits: Expression) -> Expression:
+        """The bits of a row from the step's first one on."""
+        tile = values["tile"]
+        found = self.d.shift_right(bits, self._first_bit(tile), 32, False)
+        label = ("step_bits", "later_step_bits")[late]
+        return self.own_name(label, values, found, tile) if found.operands else found
+
+    def _whole(self, values: Values, late: int, bits: Expression) -> Expression:
+        """Where a step's byte says that a group keeps all of it, so do the bits of each row."""
+        d, tile = self.d, values["tile"]
+        group = self.scene.times(self.scene.group, 1)
+        place = self.scene.at(1, group, self.scene.times(d.bit_and(tile, self.constant(3), 32), 8))
+        byte = d.bit_and(d.shift_left(self.constant(1), place, 32), values["word"], 32)
+        some = d.equal(byte, self.constant(0), 32)
+        step = self.constant((1 << self.plan.keys // RECORD_WORDS) - 1)
+        mine = d.bit_and(self._step_bits(values, late, bits), step, 32)
+        missing = d.negate(d.less(self.row(values, late), self.scene.fields["queries"], 32, True))
+        return d.bit_or(some, d.bit_or(missing, d.equal(mine, step, 32), 1), 1)
+
+    # Scores.
+
+    def tags(self, values: Values) -> list[Tag]:
+        """Where each score of a thread is kept: before its row's end, and by the mask."""
+        d, zero = self.d, self.constant(0)
+        held = atom(f"wgmma.m64n{self.plan.keys}k16.{self.plan.dtype}").operand("C").ownership
+        rows = []
+        for late in (0, 1):
+            left = d.subtract(self.row_end(values, late), self.column(values), 32)
+            needed = d.less(self.row(values, late), self.scene.fields["queries"], 32, True)
+            rows.append((needed, left, self._tag_bits(values, late)))
+        known = tuple(column_facts(d, self.scene.fields, self.work(values), self.parts(values)))
+        found = []
+        for number in range(self.plan.keys // 2):
+            row, column = held(lane=0, warp=0, value=number)
+            needed, left, bits = rows[int(row) // LATER]
+            kept = d.negate(d.less(left, self.constant(int(column) + 1), 32, True))
+            if bits is not None:
+                bit = d.bit_and(bits, self.constant(1 << score_bit(number)), 32)
+                kept = d.bit_and(kept, d.negate(d.equal(bit, zero, 32)), 1)
+            found.append(Tag(f"score {number}", kept, needed, known))
+        return found
+
+    def _tag_bits(self, values: Values, late: int) -> Expression | None:
+        if not self.plan.mask:
+            return None
+        return self._step_bits(values, late, self._bits(values, late).value)
+
+    def column(self, values: Values) -> Expression:
+        """The first key of a thread in the step at hand."""
+        found = self.d.add(
+            self.scene.times(values["tile"], self.plan.keys), self.term(OWN_COLUMN), 32
+        )
+        return self.own_name("column", values, found, values["tile"])
+
+    def parts(self, values: Values) -> Columns:
+        """What `column_facts` is about."""
+        return Columns(
+            tile=values["tile"],
+            column=self.column(values),
+            whole=self.whole_tiles(values),
+            ends=tuple(self.row_end(values, late) for late in (0, 1)),
+            step=self.plan.keys,
+        )

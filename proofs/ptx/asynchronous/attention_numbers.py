@@ -257,7 +257,7 @@ def _work(rows: int, keys: int) -> Iterator[NumberObligation]:
     # What the solvers do not find by themselves.
     d.prove("a run has items, at most all", "(<= 1 (* run places) (* all_heads places))")
     found = work_of(launch, rows, keys, item, exists, _Number("early"), _Hints(d))
-    for number, lemma in enumerate(lemmas(launch, found)):
+    for number, lemma in enumerate(lemmas(launch, found, keys)):
         d.prove(f"lemma {number}", lemma.text)
     # The log-sum-exp is a tensor of all heads by queries.
     d.prove("heads are those of a batch", f"(< {found.flat.text} all_heads)")

@@ -190,7 +190,8 @@ class KernelSteps(KernelMasks):
                 return found
 
             label = f"multiply {product}, K from {k}"
-            then = self.step(label, "product", then, multiplied, Level.GROUP)
+            results = self.tags if scores else None
+            then = self.step(label, "product", then, multiplied, Level.GROUP, results=results)
         return self.step(f"begin {product}", "begin products", then, together=Level.GROUP)
 
     def in_tile(self, ring: str, row: Integer, chunk: Integer, values: Values) -> Expression:
@@ -198,6 +199,18 @@ class KernelSteps(KernelMasks):
         tile = self.plan.tile(ring)
         place = chunk // _CHUNKS * tile.panel_bytes + place_in_row(row, chunk % _CHUNKS)
         return self.term(place, **{"k step": self.d.extract(values["k step"], 0, 4)})
+
+    def _product_again(self, first: int, then: str) -> str:
+        """Four scores of each thread, from `first` on."""
+        spelling = atom(f"mma.m16n8k16.{self.plan.dtype}").name
+        return self.step(
+            f"scores again: values from {first}",
+            "multiply",
+            then,
+            lambda values: {"spelling": spelling},
+            Level.WARP,
+            results=lambda values: self.tags(values)[first : first + 4],
+        )
 
     def _again(self, then: str) -> str:
         """A warp may compute the scores of its rows again, from shared memory."""
@@ -218,6 +231,8 @@ class KernelSteps(KernelMasks):
                 inner = self.in_tile("k", row, chunk, values)
                 return {"address": d.add(self.place("k", values), inner, 32)}
 
+            for first in (8 * pair + 4, 8 * pair):
+                inside = self._product_again(first, inside)
             label = f"scores again: keys from {16 * pair}"
             inside = self.step(label, "load matrix", inside, of_key, Level.WARP)
         row, chunk = MATRIX_ROWS(lane=name("lane"))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tylo.layouts.shared import tile_descriptor
 from tylo.layouts.shared.swizzle_mode import CHUNK
 from tylo.layouts.terms import Integer
 from tylo.proofs.ptx.asynchronous.attention_work import Work, half_of, share_of, work
+from tylo.proofs.ptx.asynchronous.guarded import Tag
 from tylo.proofs.ptx.asynchronous.layout import LATER, OWN_ROW
 from tylo.proofs.ptx.asynchronous.protocol import (
     Node,
@@ -60,6 +61,8 @@ class KernelTerms:
             self.works[id(number)] = found
             for late in (0, 1):
                 self.read_row(values, late)
+                self.row_end(values, late)
+            self.whole_tiles(values)
         return self.works[id(number)]
 
     # The block's shares of the last turns, which a table in static shared memory lists.
@@ -136,17 +139,39 @@ class KernelTerms:
         found = self.d.select(self.d.less(row, last, 32, True), row, last, 32)
         return self.own_name(("read_row", "later_read_row")[late], values, found)
 
+    def row_end(self, values: Values, late: int) -> Expression:
+        """The first key that a row does not see: the last one's, or the diagonal's."""
+        d, given = self.d, self.scene.fields
+        past = self.scene.at(1, d.add(self.row(values, late), given["diagonal"], 32))
+        found = d.select(d.less(given["keys"], past, 32, True), given["keys"], past, 32)
+        return self.own_name(("row_end", "later_row_end")[late], values, found)
+
+    def whole_tiles(self, values: Values) -> Expression:
+        """Before which step all rows of a group see every key."""
+        d, given, zero = self.d, self.scene.fields, self.constant(0)
+        inside = self.scene.times(self.scene.group, GROUP_ROWS)
+        first = d.add(self.work(values).first_row, inside, 32)
+        past = self.scene.at(1, d.add(first, given["diagonal"], 32))
+        end = d.select(d.less(given["keys"], past, 32, True), given["keys"], past, 32)
+        end = d.select(d.less(end, zero, 32, True), zero, end, 32)
+        found = d.divide(end, self.constant(self.plan.keys), 32, False)
+        return self.own_name("whole", values, found)
+
     def rows_named(self, values: Values) -> list[Expression]:
         """What the names of rows stand for."""
         found = []
-        for late in (0, 1):
-            name = self.row(values, late)
+        for name in (each(values, late) for late in (0, 1) for each in (self.row, self.row_end)):
             found.append(self.d.equal(name, self.own_names[id(name)][1], 32))
         return found
 
-    def own_name(self, label: str, values: Values, term: Expression) -> Expression:
-        """A name for a term of a thread in a round."""
-        variable = self.d.named(f"{label}.{values['round'].serial}", 32, Level.LANE)
+    def own_name(
+        self, label: str, values: Values, term: Expression, of: Expression | None = None
+    ) -> Expression:
+        """A name for a term of a thread in a round, and of something that changes inside it."""
+        full = f"{label}.{values['round'].serial}"
+        if of is not None:
+            full += f".{self.d.normal(of).serial}"
+        variable = self.d.named(full, 32, self.d.level(term))
         if id(variable) not in self.own_names:
             self.own_names[id(variable)] = variable, term
             self.d.stand_for(variable, term)
@@ -189,6 +214,7 @@ class KernelTerms:
         operands: Callable[[Values], Operands] = lambda values: {},
         together: Level = Level.LANE,
         guard: Callable[[Values], Expression] | None = None,
+        results: Callable[[Values], Sequence[Tag]] | None = None,
     ) -> str:
         said = f"{self.role}: {label}" if self.role else label
-        return self.add(Step(said, kind, then, operands, together, guard))
+        return self.add(Step(said, kind, then, operands, together, guard, results))

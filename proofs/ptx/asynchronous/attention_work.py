@@ -155,6 +155,33 @@ def work_of(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A step of keys, a thread's first key in it, before which step its group's rows see every key,
+    the ends of its rows, and the keys of a step.
+    """
+
+    tile: Any
+    column: Any
+    whole: Any
+    ends: tuple[Any, ...]
+    step: int
+
+
+def column_facts(d: Any, given: Any, found: Work, parts: Columns) -> list[Any]:
+    """Before the step at which rows begin to end, they see every key of a step: each thread's last
+    one is six less than a step behind its first.
+    """
+    absent = d.negate(found.exists)
+    past = d.negate(d.less(parts.tile, parts.whole, 32, True))
+    outside = d.bit_or(absent, d.bit_or(past, d.less(parts.tile, d.constant(0, 32), 32, True), 1), 1)
+    far = d.constant(parts.step - 6, 32)
+    return [
+        d.bit_or(outside, d.negate(d.less(d.subtract(end, parts.column, 32), far, 32, True)), 1)
+        for end in parts.ends
+    ]
+
+
 def assumed(scene: Scene, rows: int) -> list[Expression]:
     """What a launch sees to: bounds on each argument, and how the counts hang together."""
     d, given = scene.terms, scene.fields
@@ -165,6 +192,7 @@ def assumed(scene: Scene, rows: int) -> list[Expression]:
         above = d.less(d.constant(high, 32), value, 32, True)
         return [d.negate(below), d.negate(above)]
 
+    zero, limit = d.constant(0, 32), d.constant(MOST_LENGTH, 32)
     return [
         *within("queries", 1, MOST_LENGTH),
         *within("keys", 0, MOST_LENGTH),
@@ -178,6 +206,9 @@ def assumed(scene: Scene, rows: int) -> list[Expression]:
         *within("paired", 0, 1),
         *within("whole_turns", 0, MOST_ITEMS // 2),
         *within("shares", 0, MOST_SHARES),
+        d.negate(d.less(limit, d.add(given["queries"], given["keys"], 32), 32, False)),
+        d.negate(d.less(given["diagonal"], d.subtract(zero, given["queries"], 32), 32, True)),
+        d.negate(d.less(given["keys"], given["diagonal"], 32, True)),
         d.less(d.constant(0, 32), scene.blocks, 32, True),
         d.negate(d.less(d.constant(MOST_ITEMS, 32), scene.blocks, 32, True)),
         # Each block has its places in the table of shares.
@@ -190,10 +221,10 @@ def assumed(scene: Scene, rows: int) -> list[Expression]:
     ]
 
 
-def lemmas(scene: Any, found: Work) -> list[Any]:
+def lemmas(scene: Any, found: Work, keys: int) -> list[Any]:
     """What holds of any work that exists."""
     d, given = scene.terms, scene.fields
-    zero = d.constant(0, 32)
+    zero, step = d.constant(0, 32), d.constant(keys, 32)
 
     def positive(value: Any) -> Any:
         return d.less(zero, value, 32, True)
@@ -211,6 +242,22 @@ def lemmas(scene: Any, found: Work) -> list[Any]:
         d.negate(d.less(given["keys"], found.end, 32, True)),
         d.negate(d.less(found.tiles, zero, 32, True)),
         d.bit_or(positive(found.end), d.equal(found.tiles, zero, 32), 1),
+        # The last step begins before the end.
+        d.bit_or(
+            d.equal(found.tiles, zero, 32),
+            d.less(
+                d.multiply(d.subtract(found.tiles, d.constant(1, 32), 32), step, 32),
+                found.end,
+                32,
+                True,
+            ),
+            1,
+        ),
+        d.bit_or(
+            d.equal(found.tiles, zero, 32),
+            d.less(found.tiles, d.constant(MOST_LENGTH // keys + 2, 32), 32, True),
+            1,
+        ),
     )
     absent = d.negate(found.exists)
     return [d.bit_or(absent, fact, 1) for fact in facts]

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from tylo.proofs.ptx.asynchronous.guarded import Tag
 from tylo.proofs.ptx.asynchronous.progress import Progress
 from tylo.proofs.ptx.asynchronous.state import NO_LOOP_LEFT, State, unknown
 from tylo.proofs.ptx.asynchronous.terms import Level
@@ -62,6 +63,7 @@ class Head:
         self.groups: list[list[Item]] = []
         self.follows: dict[Item, list[Follows]] = {}
         self.factors = factors
+        self.tags: dict[Item, Tag] = {}
         self.levels = {item: self.terms.level(self.value(entry, item)) for item in self.items}
         self.known_before = len(self.reasoning.facts)
         self.variables: dict[str, Expression] = {}
@@ -93,8 +95,10 @@ class Head:
         for group in self.groups:
             for item in group:
                 if item not in self.assumed:
-                    self.assumed[item] = self._followed(item, self.variables) or terms.fresh(
-                        self.value(entry, item).width, self.levels[item]
+                    self.assumed[item] = self._followed(item, self.variables) or (
+                        self.progress.guarded.new(self.tags[item])
+                        if item in self.tags
+                        else terms.fresh(self.value(entry, item).width, self.levels[item])
                     )
         for (kind, name), value in self.assumed.items():
             (state.values if kind == "v" else state.registers)[name] = value
@@ -146,6 +150,8 @@ class Head:
         if missing:
             self._drop(missing)
             return True
+        if self._guard(found):
+            return True
         moved = {
             item
             for back in found
@@ -159,6 +165,28 @@ class Head:
             if sum(giving_up(back) for back in found):
                 return True
         return sum(self._raise_levels(back, len(found)) for back in found) > 0
+
+    def _guard(self, backs: Sequence[State]) -> bool:
+        """Registers that may hold scores of one key keep their tag; others of scores are lost."""
+        guarded, lost, found = self.progress.guarded, set[Item](), False
+        for item in self.items:
+            values = [self.value(state, item) for state in (self.entry, *backs)]
+            if not any(map(guarded.within, values)) or all(each is values[0] for each in values):
+                continue
+            tags = [tag for tag in map(guarded.pure, values) if tag is not None]
+            others = [each for each in values if not guarded.within(each)]
+            mine = self.tags.get(item, tags[0] if tags else None)
+            if (
+                mine is None
+                or len(tags) + len(others) < len(values)
+                or not all(mine.same(tag) for tag in tags)
+            ):
+                lost.add(item)
+            elif item not in self.tags:
+                self.tags[item], found = mine, True
+        if lost:
+            self._drop(lost)
+        return found or bool(lost)
 
     def _elsewhere(self, backs: Sequence[State]) -> bool:
         """Take another node for the head's, where arrivals come to another; whether that was so."""

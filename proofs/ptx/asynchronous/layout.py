@@ -33,6 +33,8 @@ _CHUNK = 16
 # Rows of a group by warp and lane, and how much later a thread's second one is.
 OWN_ROW = name("warp") * 16 + name("lane") // 4
 LATER = 8
+# Columns of an accumulator by lane; those of its values are so many more.
+OWN_COLUMN = name("lane") % 4 * 2
 
 
 def facts(plan: Plan) -> Iterator[tuple[str, str]]:
@@ -84,6 +86,12 @@ def _rows(plan: Plan) -> str:
             for lane in range(32):
                 first = int(evaluate(OWN_ROW, {"warp": warp, "lane": lane}))
                 rows = {int(held(lane=lane, warp=warp, value=v)[0]) for v in range(columns // 2)}
+                column = int(evaluate(OWN_COLUMN, {"lane": lane}))
+                for value in range(columns // 2):
+                    row, key = held(lane=lane, warp=warp, value=value)
+                    base, other = held(lane=0, warp=0, value=value)
+                    if (int(row) - first, int(key) - column) != (int(base), int(other)):
+                        return f"lane {lane} of warp {warp} holds other columns"
                 if rows != {first, first + LATER}:
                     return f"lane {lane} of warp {warp} holds rows {sorted(rows)}"
                 if columns == plan.depth and lane % 4 == 0:

@@ -35,6 +35,7 @@ class Operands:
         self.scene, self.entry, self.progress = scene, entry, progress
         self.terms, self.reasoning = scene.terms, progress.reasoning
         self.decisions = self.reasoning.decisions
+        self.guarded = progress.guarded
 
     def condition(self, state: State, instruction: Instruction) -> Expression:
         """The guard of an instruction; one where it has none."""

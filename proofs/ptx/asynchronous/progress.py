@@ -7,9 +7,10 @@ come to; nothing is passed that its way does not prove.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tylo.proofs.ptx.asynchronous.guarded import Guarded, Tag
 from tylo.proofs.ptx.asynchronous.protocol import (
     Ask,
     End,
@@ -47,6 +48,7 @@ class Progress:
     def __init__(self, protocol: Protocol, reasoning: Reasoning) -> None:
         self.protocol, self.reasoning = protocol, reasoning
         self.terms = reasoning.terms
+        self.guarded = Guarded(reasoning.terms)
         self.statements: list[Statement] = []
         self.together: list[Level] = []  # who had to come together, instruction by instruction
 
@@ -152,8 +154,10 @@ class Progress:
 
     def perform(
         self, state: State, instruction: Instruction, kind: str, operands: Operands
-    ) -> None:
-        """An instruction that is a step: it is the next one, and its operands are right."""
+    ) -> Sequence[Tag]:
+        """An instruction that is a step: it is the next one, and its operands are right. The scores
+        that its results are.
+        """
         for place, values in self.reached(state):
             node = self.protocol.nodes[place]
             if not isinstance(node, Step) or node.kind != kind:
@@ -174,10 +178,18 @@ class Progress:
             if not wanted:
                 self.state(instruction, state.here, node.label, self.terms.constant(1, 1))
             state.place, state.values = node.then, dict(values)
-            return
+            return () if node.results is None else node.results(values)
         raise instruction.error(
             f"{kind} is not what comes next", hint=f"next is {self.words(state)}"
         )
+
+    def use(self, state: State, instruction: Instruction, value: Expression) -> None:
+        """A guarded value is used: it has become what it has to."""
+        tag = self.guarded.tag(value)
+        if tag is None:
+            raise instruction.error("a score that is mixed with another value before it is masked")
+        label = f"{tag.label} is minus infinity just where it is dropped"
+        self.state(instruction, state.here, label, self.guarded.required(value))
 
     def read(
         self, state: State, instruction: Instruction, space: str, bits: int, address: Expression

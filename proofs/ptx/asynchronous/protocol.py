@@ -21,10 +21,11 @@ in this order, however often the loops go round.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from tylo.proofs.ptx.asynchronous.guarded import Tag
 from tylo.proofs.ptx.asynchronous.terms import Level
 from tylo.proofs.ptx.bitvector import Expression
 
@@ -35,7 +36,8 @@ Operands: TypeAlias = Mapping[str, Expression | int | str]
 @dataclass(frozen=True, eq=False)
 class Step:
     """An instruction of a kind. `together` is who must come to it together, `operands` what each
-    of its operands has to be: a term, or a number or word that is compared as it is.
+    of its operands has to be: a term, or a number or word that is compared as it is; `results` says
+    which scores the registers of a product hold.
     """
 
     label: str
@@ -44,6 +46,7 @@ class Step:
     operands: Callable[[Values], Operands] = lambda values: {}
     together: Level = Level.LANE
     guard: Callable[[Values], Expression] | None = None
+    results: Callable[[Values], Sequence[Tag]] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,10 +9,13 @@ of committed ones. `written` are the registers written since products were last 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from tylo.proofs.ptx.asynchronous.decisions import NEVER, Decisions
-from tylo.proofs.ptx.asynchronous.terms import Level, Terms
+from tylo.proofs.ptx.asynchronous.decisions import NEVER
+from tylo.proofs.ptx.asynchronous.guarded import Guarded
+from tylo.proofs.ptx.asynchronous.reasoning import Reasoning
+from tylo.proofs.ptx.asynchronous.terms import Level
 from tylo.proofs.ptx.bitvector import Expression
 from tylo.proofs.ptx.program import Instruction
 
@@ -64,20 +67,50 @@ class State:
 class Meeting:
     """Registers of two ways that meet."""
 
-    def __init__(self, terms: Terms, decisions: Decisions, types: dict[str, str]) -> None:
-        self.terms, self.decisions = terms, decisions
-        self.types = types
+    def __init__(self, reasoning: Reasoning, types: dict[str, str], guarded: Guarded) -> None:
+        self.terms, self.decisions = reasoning.terms, reasoning.decisions
+        self.reasoning, self.types, self.guarded = reasoning, types, guarded
 
     def registers(self, first: State, second: State) -> dict[str, Expression]:
         """What each register holds after the ways have met; those of one way alone are lost."""
         selector = self.selector(first, second)
-        return {
+        met = {
             name: left
             if left is (right := second.registers[name])
             else self._either(self.types[name], selector, left, right)
             for name, left in first.registers.items()
             if name in second.registers
         }
+        lost = [name for name, value in met.items() if value is None]
+        done = self._used(first, second, lost)
+        return {
+            name: self.terms.fresh(32, Level.LANE) if value is None else value
+            for name, value in met.items()
+            if value is not None or name in done
+        }
+
+    def _used(self, first: State, second: State, names: Sequence[str]) -> set[str]:
+        """Of scores that meet other values those that have become what they have to."""
+        required: dict[str, list[tuple[int, Expression]]] = {}
+        for name in names:
+            ways = [(way.here, way.registers[name]) for way in (first, second)]
+            held = [(here, value) for here, value in ways if self.guarded.within(value)]
+            if all(self.guarded.tag(value) is not None for _, value in held):
+                required[name] = [(here, self.guarded.required(value)) for here, value in held]
+
+        def right(names: Iterable[str]) -> bool:
+            wanted: dict[int, list[Expression]] = {}
+            for name in names:
+                for here, each in required[name]:
+                    wanted.setdefault(here, []).append(each)
+            return all(
+                self.reasoning.follows(here, self.terms.all_of(each))
+                for here, each in wanted.items()
+            )
+
+        if required and right(required):
+            return set(required)
+        return {name for name in required if right([name])}
 
     def selector(self, first: State, second: State) -> Expression:
         """A condition that holds on the first way and not on the second, or one that may."""
@@ -94,8 +127,10 @@ class Meeting:
 
     def _either(
         self, kind: str, selector: Expression, left: Expression, right: Expression
-    ) -> Expression:
+    ) -> Expression | None:
         terms = self.terms
+        if self.guarded.within(left) or self.guarded.within(right):
+            return self.guarded.joined(selector, left, right)
         if kind not in _FLOATS and not (unknown(left) or unknown(right)):
             return terms.select(selector, left, right, left.width)
         level = max(map(terms.level, (selector, left, right)))

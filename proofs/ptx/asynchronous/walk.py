@@ -46,7 +46,7 @@ class Walk:
         self.budget = _MOST_STEPS
         self.ended = 0
         types = dict(self.flow.entry.registers)
-        self.meeting = Meeting(scene.terms, self.decisions, types)
+        self.meeting = Meeting(self.reasoning, types, self.progress.guarded)
 
     def carry_out(self) -> None:
         """Walk everything; `PtxError` for what is not covered or no step of the protocol."""
