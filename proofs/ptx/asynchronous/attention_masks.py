@@ -232,9 +232,14 @@ class KernelMasks(KernelTerms):
 
     def _first_bit(self, tile: Expression) -> Expression:
         """Where a step's bits begin in the words of its record."""
-        parts = RECORD_KEYS // self.plan.keys
-        part = self.d.bit_and(tile, self.constant(parts - 1), 32)
-        return self.scene.times(part, self.plan.keys // RECORD_WORDS)
+        d = self.d
+        if RECORD_KEYS == self.plan.keys:
+            return self.constant(0)
+        assert RECORD_KEYS == 2 * self.plan.keys
+        # The signed remainder, as it is known by a few points of any sign.
+        sign = d.shift_right(tile, self.constant(31), 32, False)
+        even = d.bit_and(d.add(tile, sign, 32), self.constant(-2), 32)
+        return self.scene.times(d.subtract(tile, even, 32), self.plan.keys // RECORD_WORDS)
 
     def _step_bits(self, values: Values, late: int, bits: Expression) -> Expression:
         """The bits of a row from the step's first one on."""
