@@ -101,7 +101,13 @@ class KernelMasks(KernelTerms):
         d = self.d
         none = self.add(Let(lambda values: {"tile": self.constant(0)}, over))
         asked = self.add(
-            Ask(lambda values: d.less(values["tile"], self.constant(0), 32, True), none, then)
+            Ask(
+                lambda values: d.less(values["tile"], self.constant(0), 32, True),
+                none,
+                then,
+                onward=True,
+                plain=True,
+            )
         )
 
         def none_or_inside(values: Values) -> Expression:
@@ -139,6 +145,7 @@ class KernelMasks(KernelTerms):
                 self.add(Let(next_word, look)),
                 look,
                 onward=True,
+                plain=True,
             )
         )
         turn = self.add(Let(lambda values: {"word": values["ahead"]}, ahead))
@@ -150,9 +157,10 @@ class KernelMasks(KernelTerms):
         self.add(
             Ask(
                 lambda values: d.less(self.constant(0), values["at"], 32, True),
-                self.add(Ask(at_word, turn, look, onward=True)),
+                self.add(Ask(at_word, turn, look, onward=True, plain=True)),
                 self.add(Let(nothing, asked)),
                 onward=True,
+                plain=True,
             ),
             seek,
         )

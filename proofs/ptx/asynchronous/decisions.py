@@ -68,6 +68,8 @@ class Decisions:
             case "=" if bit.operands[0].width == 1:
                 left, right = map(self.of, bit.operands)
                 return self.choose(left, right, self.negation(right))
+            case "bvslt" | "bvult" if (turned := self._turned(bit)) is not None:
+                return self.negation(self.of(turned))
         form = self.terms.normal(bit)
         if form is not bit:
             return self.of(form)
@@ -75,6 +77,16 @@ class Decisions:
         if number == len(self._atoms):
             self._atoms.append(bit)
         return self._node(number, NEVER, ALWAYS)
+
+    def _turned(self, bit: Expression) -> Expression | None:
+        """What does not hold where a constant is less than a value: that it is less than the next."""
+        left, right = bit.operands
+        signed = bit.operator == "bvslt"
+        last = (1 << (left.width - signed)) - 1
+        if left.value is None or left.value == last:
+            return None
+        following = self.terms.constant(left.value + 1, left.width)
+        return self.terms.less(right, following, left.width, signed)
 
     def _pieces_equal(self, whole: Expression, value: int) -> int:
         """Where each piece of a value is its part of a number."""

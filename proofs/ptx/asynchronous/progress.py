@@ -71,8 +71,9 @@ class Progress:
                     if guard is None or decided(here, guard(values)) is not False:
                         return
                     place = then
-                case Ask(condition, yes, no, onward):
-                    answer = decided(here, condition(values))
+                case Ask(condition, yes, no, onward, plain):
+                    decide = self._plainly if plain else decided
+                    answer = decide(here, condition(values))
                     if answer is None and onward:
                         return
                     if answer is None:
@@ -89,6 +90,14 @@ class Progress:
                     place = otherwise
                 case End():
                     return
+
+    def _plainly(self, here: int, condition: Expression) -> bool | None:
+        """Whether the conditions of a way say at once how a question is answered."""
+        decisions = self.reasoning.decisions
+        wanted = decisions.of(condition)
+        if decisions.implies(here, wanted):
+            return True
+        return False if decisions.implies(here, decisions.negation(wanted)) else None
 
     def _either_way(
         self,

@@ -52,13 +52,14 @@ class Step:
 @dataclass(frozen=True, eq=False)
 class Ask:
     """Which way to go. `onward` is whether threads that have parted by the answer are past it where
-    they meet again; else they are where they were.
+    they meet again; else they are where they were. Solvers are not asked what is `plain`.
     """
 
     condition: Callable[[Values], Expression]
     yes: str
     no: str
     onward: bool = False
+    plain: bool = False
 
 
 @dataclass(frozen=True, eq=False)
