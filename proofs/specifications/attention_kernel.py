@@ -21,6 +21,7 @@ from tylo.proofs.specifications.attention_arguments import (
     MOST_SHARES,
     SHARE_PLACES,
 )
+from tylo.proofs.specifications.attention_masks import RECORD_KEYS, RECORD_WORDS
 from tylo.proofs.specifications.attention_plan import SHARED_BYTES, Plan
 
 # The worked kernel's, where nothing else is said.
@@ -34,6 +35,7 @@ _PARAMETERS: Mapping[str, int | str] = MappingProxyType(
         "residents": 1,
         "turns": 1,
         "reference": "lagging",
+        "mask": 0,
     }
 )
 
@@ -44,8 +46,10 @@ UNCOVERED = (
     "what copies, products and matrix moves do: that tensor copies clip boxes at the tensor's end, "
     "fill with zeros and swizzle as TmaBox says, that wgmma reads what MatrixDescriptor says and "
     "registers as the instruction tables say",
-    "values: which scores, weights and sums the registers hold, what ex2.approx and lg2.approx "
-    "give, and the order of sums inside wgmma",
+    "values: what weights and sums are made of scores, what ex2.approx and lg2.approx give, and the "
+    "order of sums inside wgmma; of scores it is proven that nothing is made of them before those "
+    "that the mask or the row's end drops have become minus infinity, and that others stay, up to "
+    "a factor",
     "that the named barriers around the output tile keep its items apart",
     "which items a block takes: rounds and the table of shares are the launch's, checked when it "
     "is made; that an item is worked on rightly, and that items are all rows of all heads once, is "
@@ -74,6 +78,22 @@ def _assumptions(plan: Plan) -> tuple[str, ...]:
         "lse: null, or 4 * all_heads * queries bytes, writable, starts at a multiple of 4, and "
         "overlaps no tensor",
         "compute capability 9.0",
+        *(_mask_assumptions(plan) if plan.mask else ()),
+    )
+
+
+def _mask_assumptions(plan: Plan) -> tuple[str, ...]:
+    """What is packed, and how; `tylo.codegen.attention.packed_mask` and its kernel do."""
+    return (
+        f"bits: for each batch, head, record of {RECORD_KEYS} keys and row of the mask {RECORD_WORDS} "
+        "words, one after the other; the stride of an axis that repeats is 0, so that bits_row is 0 "
+        f"or {RECORD_WORDS}; starts at a multiple of 4; there are records for all keys",
+        f"kept: for each batch, head and block of {plan.rows} rows of the mask a byte for each step of "
+        f"{plan.keys} keys, up to whole records and whole words; strides of axes that repeat are 0, "
+        "others multiples of 4; starts at a multiple of 4",
+        "kept and bits agree: a byte is 0 where no row of the block keeps a key of the step, and bit "
+        "1 + g is set only where each row of group g that is there keeps all of its keys",
+        "nothing writes bits and kept while the kernel runs",
     )
 
 
@@ -129,4 +149,5 @@ def plan_of(parameters: Mapping[str, int | str]) -> Plan:
         residents=int(parameters["residents"]),
         turns=bool(parameters["turns"]),
         reference=str(parameters["reference"]),
+        mask=bool(parameters["mask"]),
     )

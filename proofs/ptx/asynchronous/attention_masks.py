@@ -61,7 +61,11 @@ class KernelMasks(KernelTerms):
             def begun(values: Values) -> Values:
                 tiles = self.work(values).tiles
                 word, ahead = first_words(d, tiles, lambda index: self.steps_word(values, index))
-                return {"at": tiles, "word": word, "ahead": ahead}
+                return {
+                    "at": tiles,
+                    "word": self.own_name("first_word", values, word),
+                    "ahead": self.own_name("first_ahead", values, ahead),
+                }
 
             return self.add(Let(begun, self._search(then, over)))
 
@@ -137,7 +141,13 @@ class KernelMasks(KernelTerms):
 
         seek = f"{self.role} seek {self.number}"
         look = self.add(
-            Ask(empty, self.add(Let(before, seek)), self.add(Let(found, asked)), onward=True)
+            Ask(
+                empty,
+                self.add(Let(before, seek)),
+                self.add(Let(found, asked)),
+                onward=True,
+                plain=True,
+            )
         )
         ahead = self.add(
             Ask(
@@ -279,7 +289,14 @@ class KernelMasks(KernelTerms):
             left = d.subtract(self.row_end(values, late), self.column(values), 32)
             needed = d.less(self.row(values, late), self.scene.fields["queries"], 32, True)
             rows.append((needed, left, self._tag_bits(values, late)))
-        known = tuple(column_facts(d, self.scene.fields, self.work(values), self.parts(values)))
+        known = [
+            *column_facts(d, self.scene.fields, self.work(values), self.parts(values)),
+            *(
+                self.stands_for(bits)
+                for _, _, bits in rows
+                if bits is not None and id(bits) in self.own_names
+            ),
+        ]
         found = []
         for number in range(self.plan.keys // 2):
             row, column = held(lane=0, warp=0, value=number)
@@ -288,7 +305,7 @@ class KernelMasks(KernelTerms):
             if bits is not None:
                 bit = d.bit_and(bits, self.constant(1 << score_bit(number)), 32)
                 kept = d.bit_and(kept, d.negate(d.equal(bit, zero, 32)), 1)
-            found.append(Tag(f"score {number}", kept, needed, known))
+            found.append(Tag(f"score {number}", kept, needed, tuple(known)))
         return found
 
     def _tag_bits(self, values: Values, late: int) -> Expression | None:

@@ -19,8 +19,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tylo.proofs.ptx.asynchronous.attention_work import lemmas, work_of
+from tylo.proofs.ptx.asynchronous.attention_work import (
+    Columns,
+    column_facts,
+    lemmas,
+    row_end_of,
+    whole_of,
+    work_of,
+)
 from tylo.proofs.specifications.attention_arguments import MOST_ITEMS, MOST_LENGTH
+from tylo.proofs.specifications.attention_plan import GROUP_ROWS
 
 _LOW, _HIGH = -(2**31), 2**31
 
@@ -168,7 +176,7 @@ class _Launch:
 
 def obligations(rows: int, keys: int) -> list[NumberObligation]:
     """Everything about the work of blocks of `rows` rows and steps of `keys` keys."""
-    return [*_work(rows, keys), *_items_once(), *_rows_once()]
+    return [*_work(rows, keys), *_columns(rows, keys), *_items_once(), *_rows_once()]
 
 
 class _Hints:
@@ -269,6 +277,45 @@ def _work(rows: int, keys: int) -> Iterator[NumberObligation]:
         "log-sum-exp is in bounds", f"(and (<= 0 {element}) (< {element} (* all_heads queries)))"
     )
     yield from d.goals
+
+
+def _columns(rows: int, keys: int) -> Iterator[NumberObligation]:
+    """A thread's columns: counted from its first one nothing wraps, and steps before the first that
+    a row of the group does not see as a whole are seen as a whole.
+    """
+    launch: Any = _Launch(rows)
+    d: _Integers = launch.terms
+    d.about = "a column"
+    given = launch.fields
+    block, group = d.integer("first_row", 0), d.integer("group", 0)
+    own, lane = d.integer("own_row", 0, GROUP_ROWS - 1), d.integer("lane_column", 0, 6)
+    tile = d.integer("tile", 0)
+    d.facts += [
+        "(< first_row queries)",
+        f"(<= (* {GROUP_ROWS} group) {rows - GROUP_ROWS})",
+        # The step begins before the end, which a lemma of the work says.
+        f"(< (* {keys} tile) keys)",
+    ]
+    first = d.add(block, d.multiply(group, d.constant(GROUP_ROWS, 32), 32), 32)
+    row = d.add(first, own, 32)
+    column = d.add(d.multiply(tile, d.constant(keys, 32), 32), lane, 32)
+    end = row_end_of(d, given, row)
+    parts = Columns(tile, column, whole_of(d, given, first, keys), (end,), keys)
+    work: Any = _Exists()
+    for fact in column_facts(d, given, work, parts):
+        d.prove("steps that a group sees as a whole", fact.text)
+    # What is compared with the key's place: both say that the key is before the end.
+    left = d.subtract(end, column, 32)
+    d.integer("place", 0, keys - 1)
+    before = f"(< (+ {column.text} place) {end.text})"
+    d.prove("a key before the end", f"(= {before} (not (< {left.text} (+ place 1))))")
+    yield from d.goals
+
+
+class _Exists:
+    """Work of an item that there is."""
+
+    exists = _Number("true")
 
 
 def _items_once() -> Iterator[NumberObligation]:

@@ -7,7 +7,14 @@ from collections.abc import Callable, Sequence
 from tylo.layouts.shared import tile_descriptor
 from tylo.layouts.shared.swizzle_mode import CHUNK
 from tylo.layouts.terms import Integer
-from tylo.proofs.ptx.asynchronous.attention_work import Work, half_of, share_of, work
+from tylo.proofs.ptx.asynchronous.attention_work import (
+    Work,
+    half_of,
+    row_end_of,
+    share_of,
+    whole_of,
+    work,
+)
 from tylo.proofs.ptx.asynchronous.guarded import Tag
 from tylo.proofs.ptx.asynchronous.layout import LATER, OWN_ROW
 from tylo.proofs.ptx.asynchronous.protocol import (
@@ -141,28 +148,26 @@ class KernelTerms:
 
     def row_end(self, values: Values, late: int) -> Expression:
         """The first key that a row does not see: the last one's, or the diagonal's."""
-        d, given = self.d, self.scene.fields
-        past = self.scene.at(1, d.add(self.row(values, late), given["diagonal"], 32))
-        found = d.select(d.less(given["keys"], past, 32, True), given["keys"], past, 32)
+        found = row_end_of(self.d, self.scene.fields, self.row(values, late))
         return self.own_name(("row_end", "later_row_end")[late], values, found)
 
     def whole_tiles(self, values: Values) -> Expression:
         """Before which step all rows of a group see every key."""
-        d, given, zero = self.d, self.scene.fields, self.constant(0)
         inside = self.scene.times(self.scene.group, GROUP_ROWS)
-        first = d.add(self.work(values).first_row, inside, 32)
-        past = self.scene.at(1, d.add(first, given["diagonal"], 32))
-        end = d.select(d.less(given["keys"], past, 32, True), given["keys"], past, 32)
-        end = d.select(d.less(end, zero, 32, True), zero, end, 32)
-        found = d.divide(end, self.constant(self.plan.keys), 32, False)
+        first = self.d.add(self.work(values).first_row, inside, 32)
+        found = whole_of(self.d, self.scene.fields, first, self.plan.keys)
         return self.own_name("whole", values, found)
 
     def rows_named(self, values: Values) -> list[Expression]:
         """What the names of rows stand for."""
         found = []
         for name in (each(values, late) for late in (0, 1) for each in (self.row, self.row_end)):
-            found.append(self.d.equal(name, self.own_names[id(name)][1], 32))
+            found.append(self.stands_for(name))
         return found
+
+    def stands_for(self, name: Expression) -> Expression:
+        """That a name is its term."""
+        return self.d.equal(name, self.own_names[id(name)][1], 32)
 
     def own_name(
         self, label: str, values: Values, term: Expression, of: Expression | None = None

@@ -155,6 +155,19 @@ def work_of(
     )
 
 
+def row_end_of(d: Any, given: Any, row: Any) -> Any:
+    """The first key that a row does not see: the last one's, or the diagonal's."""
+    past = d.add(d.add(row, given["diagonal"], 32), d.constant(1, 32), 32)
+    return d.select(d.less(given["keys"], past, 32, True), given["keys"], past, 32)
+
+
+def whole_of(d: Any, given: Any, first: Any, keys: int) -> Any:
+    """Before which step all rows from `first` on see every key."""
+    zero, end = d.constant(0, 32), row_end_of(d, given, first)
+    end = d.select(d.less(end, zero, 32, True), zero, end, 32)
+    return d.divide(end, d.constant(keys, 32), 32, False)
+
+
 @dataclass(frozen=True, slots=True)
 class Columns:
     """A step of keys, a thread's first key in it, before which step its group's rows see every key,

@@ -140,7 +140,7 @@ class Operands:
 
     def recognised(self, here: int, value: Expression) -> Expression:
         """The name that the scene has for a term, if it has one; else the term."""
-        if value.width != 32 or not value.operands:
+        if value.width != 32 or not value.operands or self.guarded.within(value):
             return value
         sample = self.terms.fingerprint(value)
         for variable, term in self.scene.defined.get(sample, ()):
@@ -148,9 +148,10 @@ class Operands:
             (whole,) = self.terms.substitute([value], {str(variable.attribute): term})
             if self.terms.normal(whole) is self.terms.normal(term):
                 return variable
-            # Of values that hardly differ many are alike by luck: not worth to look at the way.
+            # Of values that hardly differ many are alike by luck: not worth to look at the way,
+            # nor, unless one was chosen, to ask a solver.
             rich = len(set(sample)) > len(sample) // 2
-            if self.reasoning.equal(here if rich else ALWAYS, whole, term):
+            if (rich or value.operator == "ite") and self.reasoning.equal(here if rich else ALWAYS, whole, term):
                 return variable
         return value
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tylo.layouts.errors import PtxError
 from tylo.proofs.ptx import inprocess
-from tylo.proofs.ptx.asynchronous import attention, attention_numbers, layout
+from tylo.proofs.ptx.asynchronous import attention, attention_numbers, attention_search, layout
 from tylo.proofs.ptx.asynchronous.progress import Statement
 from tylo.proofs.ptx.asynchronous.scene import Scene
 from tylo.proofs.ptx.asynchronous.walk import Walk
@@ -61,7 +61,8 @@ def _layout(plan: Plan) -> Iterator[_Asked]:
 
 
 def _numbers(plan: Plan) -> Iterator[_Asked]:
-    for each in attention_numbers.obligations(plan.rows, plan.keys):
+    searched = attention_search.obligations(plan.rows, plan.keys) if plan.mask else []
+    for each in (*attention_numbers.obligations(plan.rows, plan.keys), *searched):
         yield _Asked(Stated(f"work: {each.label}", 0, "the work"), each.script)
 
 
@@ -73,10 +74,34 @@ def _walked(ptx_text: str, plan: Plan, architecture: str) -> Iterator[_Asked]:
     factors = (1, 2, 8, plan.keys)
     walk = Walk(module, scene, attention.protocol(plan, scene), factors)
     walk.carry_out()
-    for statement in walk.progress.statements:
-        yield _decided(walk, statement)
+    for group in _grouped(walk):
+        yield _decided(walk, group)
     for script, at in walk.reasoning.stated.items():
         yield _Asked(Stated("way and invariants", at.line, at.text), script)
+
+
+def _grouped(walk: Walk) -> Iterator[Statement]:
+    """Statements as they were made, but those about scores that one way uses as one, if it holds:
+    there are dozens at each place.
+    """
+    scores: dict[int, list[Statement]] = {}
+    for statement in walk.progress.statements:
+        if statement.label.startswith("score "):
+            scores.setdefault(statement.here, []).append(statement)
+        else:
+            yield statement
+    for here, group in scores.items():
+        conditions = {id(each.condition): each.condition for each in group}
+        whole = Statement(
+            "scores are minus infinity just where they are dropped",
+            group[0].instruction,
+            here,
+            walk.reasoning.terms.all_of(conditions.values()),
+        )
+        if walk.reasoning.follows(here, whole.condition):
+            yield whole
+        else:
+            yield from group
 
 
 def _decided(walk: Walk, statement: Statement) -> _Asked:

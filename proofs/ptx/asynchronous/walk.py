@@ -222,7 +222,6 @@ class Walk:
             if terms.level(value) > Level.BLOCK:
                 raise at.error(f"threads do not agree about {name}")
             fresh = terms.fresh(value.width, Level.BLOCK, "moving")
-            terms.stand_for(fresh, value)
             sample = terms.fingerprint(value)
             for register, held in registers.items():
                 if held is value or (
