@@ -181,4 +181,6 @@ def member_of(parameters: Mapping[str, int | str]) -> Member:
     True
     """
     given: dict[str, Any] = dict(parameters)
-    return Member(**{**given, "turns": bool(given.get("turns", True)), "mask": bool(given.get("mask", False))})
+    return Member(
+        **{**given, "turns": bool(given.get("turns", True)), "mask": bool(given.get("mask", False))}
+    )

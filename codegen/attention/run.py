@@ -19,6 +19,7 @@ from tylo.codegen.attention.references import attention
 from tylo.codegen.launch.devices import DeviceState, current, device_state
 from tylo.codegen.launch.driver import checked
 from tylo.codegen.oracle import rounded, widened
+from tylo.layouts.errors import GenerationError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,6 +61,11 @@ def compared_outputs(module: Any, parameters: Mapping[str, int | str]) -> tuple[
     import numpy
 
     member = member_of(parameters)
+    if member.mask:
+        raise GenerationError(
+            "a kernel with a mask takes what another kernel packs",
+            hint="call tylo.kernels.attention with a mask",
+        )
     problem, words = drawn(member)
     given = [widened(each, member.dtype).astype(numpy.float64) for each in words]
     checks = failures = 0

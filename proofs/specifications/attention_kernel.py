@@ -46,16 +46,23 @@ UNCOVERED = (
     "what copies, products and matrix moves do: that tensor copies clip boxes at the tensor's end, "
     "fill with zeros and swizzle as TmaBox says, that wgmma reads what MatrixDescriptor says and "
     "registers as the instruction tables say",
-    "values: what weights and sums are made of scores, what ex2.approx and lg2.approx give, and the "
-    "order of sums inside wgmma; of scores it is proven that nothing is made of them before those "
-    "that the mask or the row's end drops have become minus infinity, and that others stay, up to "
-    "a factor",
+    "values: which scores products give, what weights and sums are made of them, what ex2.approx "
+    "and lg2.approx give, and the order of sums inside wgmma; it is proven that nothing is made of "
+    "scores before those that the mask or the row's end drops have become minus infinity, and that "
+    "others stay, up to a factor",
     "that the named barriers around the output tile keep its items apart",
     "which items a block takes: rounds and the table of shares are the launch's, checked when it "
     "is made; that an item is worked on rightly, and that items are all rows of all heads once, is "
     "proven",
     "termination: that each wait ends is what the exploration says of the schedule",
     "the machine code, which is assembled from the PTX",
+)
+
+
+# Of kernels with a mask.
+UNCOVERED_OF_MASKS = (
+    "the kernel that packs the mask (pack_mask): that its bits are the mask's and that its bytes "
+    "agree with them is assumed; it runs on the PTX machine in tests",
 )
 
 
@@ -85,14 +92,15 @@ def _assumptions(plan: Plan) -> tuple[str, ...]:
 def _mask_assumptions(plan: Plan) -> tuple[str, ...]:
     """What is packed, and how; `tylo.codegen.attention.packed_mask` and its kernel do."""
     return (
-        f"bits: for each batch, head, record of {RECORD_KEYS} keys and row of the mask {RECORD_WORDS} "
-        "words, one after the other; the stride of an axis that repeats is 0, so that bits_row is 0 "
-        f"or {RECORD_WORDS}; starts at a multiple of 4; there are records for all keys",
-        f"kept: for each batch, head and block of {plan.rows} rows of the mask a byte for each step of "
-        f"{plan.keys} keys, up to whole records and whole words; strides of axes that repeat are 0, "
-        "others multiples of 4; starts at a multiple of 4",
-        "kept and bits agree: a byte is 0 where no row of the block keeps a key of the step, and bit "
-        "1 + g is set only where each row of group g that is there keeps all of its keys",
+        f"bits: for each batch, head, record of {RECORD_KEYS} keys and row of the mask "
+        f"{RECORD_WORDS} words, one after the other; the stride of an axis that repeats is 0, so "
+        f"that bits_row is 0 or {RECORD_WORDS}; starts at a multiple of 4; there are records for "
+        "all keys",
+        f"kept: for each batch, head and block of {plan.rows} rows of the mask a byte for each "
+        f"step of {plan.keys} keys, up to whole records and whole words; strides of axes that repeat "
+        "are 0, others multiples of 4; starts at a multiple of 4",
+        "kept and bits agree: a byte is 0 where no row of the block keeps a key of the step, and "
+        "bit 1 + g is set only where each row of group g that is there keeps all of its keys",
         "nothing writes bits and kept while the kernel runs",
     )
 
@@ -133,7 +141,7 @@ def role_kernel(parameters: Mapping[str, int | str]) -> RoleKernel:
         architectures=("sm_90a",),
         schedule=plan.schedule,
         assumptions=_assumptions(plan),
-        uncovered=UNCOVERED,
+        uncovered=(*UNCOVERED, *(UNCOVERED_OF_MASKS if plan.mask else ())),
         validate=validate,
     )
 

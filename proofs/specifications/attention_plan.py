@@ -43,8 +43,8 @@ REGISTERS = {
 @dataclass(frozen=True, slots=True)
 class Plan:
     """See the module. `turns` is whether groups start their products in turn; `reference` what a
-    row's exponents are taken from; `residents` how many blocks a multiprocessor holds; `mask` whether
-    steps of keys and scores are left out that a packed mask drops.
+    row's exponents are taken from; `residents` how many blocks a multiprocessor holds; `mask`
+    whether steps of keys and scores are left out that a packed mask drops.
     """
 
     depth: int

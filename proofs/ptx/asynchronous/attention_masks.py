@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from tylo.layouts.atoms import atom
 from tylo.proofs.ptx.asynchronous.attention_terms import KernelTerms
-from tylo.proofs.ptx.asynchronous.guarded import Tag
 from tylo.proofs.ptx.asynchronous.attention_work import Columns, column_facts
+from tylo.proofs.ptx.asynchronous.guarded import Tag
 from tylo.proofs.ptx.asynchronous.layout import LATER, OWN_COLUMN
 from tylo.proofs.ptx.asynchronous.protocol import Ask, Let, Read, Values
 from tylo.proofs.ptx.asynchronous.terms import Level
@@ -251,9 +251,9 @@ class KernelMasks(KernelTerms):
     def _first_bit(self, tile: Expression) -> Expression:
         """Where a step's bits begin in the words of its record."""
         d = self.d
-        if RECORD_KEYS == self.plan.keys:
+        if self.plan.keys == RECORD_KEYS:
             return self.constant(0)
-        assert RECORD_KEYS == 2 * self.plan.keys
+        assert 2 * self.plan.keys == RECORD_KEYS
         # The signed remainder, as it is known by a few points of any sign.
         sign = d.shift_right(tile, self.constant(31), 32, False)
         even = d.bit_and(d.add(tile, sign, 32), self.constant(-2), 32)

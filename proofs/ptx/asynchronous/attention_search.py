@@ -1,10 +1,10 @@
 """That steps are searched rightly, and that what is read of a packed mask lies inside it.
 
 `attention_masks` goes through words of four steps, each loaded one word ahead. Here the memory is
-any function of words: each word that is spoken of is a variable, and words of one index are the same.
-An invariant of the search is proven to hold at first and from turn to turn; from it follows that what
-is found is the last step before that keeps something, that none is left out, and that its byte lies
-in the word at hand.
+any function of words: each word that is spoken of is a variable, and words of one index are the
+same. An invariant of the search is proven to hold at first and from turn to turn; from it follows
+that what is found is the last step before that keeps something, that none is left out, and that its
+byte lies in the word at hand.
 
 >>> [each.label for each in obligations(128, 64)][:3]
 ['search: it begins with the words it needs', 'search: the word at hand holds the steps before', \
@@ -134,8 +134,8 @@ def _turn() -> Iterator[NumberObligation]:
 
 
 def _inside(rows: int, keys: int) -> Iterator[NumberObligation]:
-    """Words of bits and of steps lie inside what is packed: rows in records, records in heads, heads
-    in batches, an axis that repeats having the one index 0.
+    """Words of bits and of steps lie inside what is packed: rows in records, records in heads,
+    heads in batches, an axis that repeats having the one index 0.
     """
     parts = RECORD_KEYS // keys
 

@@ -187,7 +187,9 @@ def column_facts(d: Any, given: Any, found: Work, parts: Columns) -> list[Any]:
     """
     absent = d.negate(found.exists)
     past = d.negate(d.less(parts.tile, parts.whole, 32, True))
-    outside = d.bit_or(absent, d.bit_or(past, d.less(parts.tile, d.constant(0, 32), 32, True), 1), 1)
+    outside = d.bit_or(
+        absent, d.bit_or(past, d.less(parts.tile, d.constant(0, 32), 32, True), 1), 1
+    )
     far = d.constant(parts.step - 6, 32)
     return [
         d.bit_or(outside, d.negate(d.less(d.subtract(end, parts.column, 32), far, 32, True)), 1)

@@ -79,7 +79,7 @@ class Decisions:
         return self._node(number, NEVER, ALWAYS)
 
     def _turned(self, bit: Expression) -> Expression | None:
-        """What does not hold where a constant is less than a value: that it is less than the next."""
+        """What fails where a constant is less than a value: that it is less than the next."""
         left, right = bit.operands
         signed = bit.operator == "bvslt"
         last = (1 << (left.width - signed)) - 1

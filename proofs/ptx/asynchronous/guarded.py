@@ -3,8 +3,9 @@
 A product gives scores of all keys of a step. One that the mask or the row's end drops has to become
 minus infinity before anything is made of it; one that is kept has to stay. A guarded value is a
 variable with a `Tag` that says where it is kept. It may be moved, multiplied by a factor, chosen
-against minus infinity or another value of the same score; whatever else reads it is a use, and gives
-rise to the obligation that what is read is the score where it is kept, and minus infinity elsewhere.
+against minus infinity or another value of the same score; whatever else reads it is a use, and
+gives rise to the obligation that what is read is the score where it is kept, and minus infinity
+elsewhere.
 
 >>> from tylo.proofs.ptx.asynchronous.terms import Level, Terms
 >>> terms = Terms()
@@ -86,13 +87,16 @@ class Guarded:
             return None
         return first
 
-    def joined(self, selector: Expression, left: Expression, right: Expression) -> Expression | None:
+    def joined(
+        self, selector: Expression, left: Expression, right: Expression
+    ) -> Expression | None:
         """What ways that meet hold, of which one is guarded at least; `None` where it is lost."""
         pure = [tag for tag in map(self.pure, (left, right)) if tag is not None]
         others = [each for each in (left, right) if not self.within(each)]
-        if pure and len(pure) + len(others) == 2 and all(pure[0].same(tag) for tag in pure):
-            if not any(each.value == MINUS_INFINITY for each in others):
-                return self.new(pure[0])
+        alike = pure and all(pure[0].same(tag) for tag in pure)
+        infinite = any(each.value == MINUS_INFINITY for each in others)
+        if alike and len(pure) + len(others) == 2 and not infinite:
+            return self.new(pure[0])
         chosen = self.terms.select(selector, left, right, left.width)
         return None if self.tag(chosen) is None else chosen
 

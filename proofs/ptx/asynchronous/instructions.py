@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tylo.proofs.ptx.asynchronous.departure import Departure
 from tylo.proofs.ptx.asynchronous.guarded import Tag
-from tylo.proofs.ptx.asynchronous.operands import Operands
 from tylo.proofs.ptx.asynchronous.state import State, Waiting
 from tylo.proofs.ptx.asynchronous.terms import Level
+from tylo.proofs.ptx.asynchronous.uses import Uses
 from tylo.proofs.ptx.bitvector import Expression
 from tylo.proofs.ptx.opcodes import Form
 from tylo.proofs.ptx.opcodes.unspecified import unspecified
@@ -36,7 +37,7 @@ _ALL = 0xFFFFFFFF
 _WARP_WIDE = frozenset({"shuffle", "vote", "elect", "load matrix", "store matrix", "multiply"})
 
 
-class Instructions(Operands):
+class Instructions(Uses):
     """The instructions of one entry."""
 
     def settle(self, state: State) -> None:
@@ -76,7 +77,7 @@ class Instructions(Operands):
         # From here on it matters who is here, and what came before.
         if action != "try wait":
             self.settle(state)
-        self._use_operands(state, instruction, form)
+        self.use_operands(state, instruction, form)
         if action in _WARP_WIDE:
             self.progress.together.append(Level.WARP)
             if self.decisions.level(state.here) > Level.WARP:
@@ -94,9 +95,10 @@ class Instructions(Operands):
         for operand in instruction.operands:
             for register in registers_of(operand):
                 if register.name in busy:
-                    raise instruction.error(
-                        f"{register.name} belongs to a product that is not awaited"
-                    )
+                    reason = f"{register.name} belongs to a product that is not awaited"
+                    if self.reasoning.possible(state.here, self.terms.constant(1, 1)):
+                        raise Departure(instruction, reason)
+                    raise instruction.error(reason)
 
     # Arithmetic.
 
@@ -108,7 +110,7 @@ class Instructions(Operands):
             for place, kind in enumerate(kinds)
             if not kind.destination
         ]
-        result = self._of_guarded(state, instruction, form, sources)
+        result = self.of_guarded(state, instruction, form, sources)
         if result is not None:
             self.write(state, instruction, form, 0, result)
             return
@@ -121,71 +123,6 @@ class Instructions(Operands):
         result = form.opcode.semantics(self.terms, form, *sources)
         (place,) = [place for place, kind in enumerate(kinds) if kind.destination]
         self.write(state, instruction, form, place, result)
-
-    def _of_guarded(
-        self, state: State, instruction: Instruction, form: Form, sources: list[Any]
-    ) -> Expression | None:
-        """What moves, choices and factors make of guarded values; whatever else reads them uses
-        them.
-        """
-        guarded = self.guarded
-        flat = [
-            part
-            for each in sources
-            for part in (each if isinstance(each, list) else [each])
-            if isinstance(part, Expression)
-        ]
-        held = [each for each in flat if guarded.within(each)]
-        if not held:
-            return None
-        name, *_ = instruction.mnemonic.split(".")
-        if name == "mov" and len(flat) == 1 and form.width == 32:
-            return held[0]
-        if name == "selp" and form.width == 32:
-            assert form.opcode.semantics is not None
-            chosen: Expression = form.opcode.semantics(self.terms, form, *sources)
-            if guarded.tag(chosen) is not None:
-                return chosen
-        if name == "mul" and form.type == "f32" and len(held) == 1:
-            tag = guarded.pure(held[0])
-            if tag is not None:
-                return guarded.new(tag)
-        for each in held:
-            self.progress.use(state, instruction, each)
-        return None
-
-    def _use_operands(self, state: State, instruction: Instruction, form: Form) -> None:
-        """Whatever does more than arithmetic uses the guarded values that it reads."""
-        for kind, operand in zip(form.opcode.operands, instruction.operands, strict=True):
-            if kind.destination or (form.opcode.action == "multiply" and kind.name == "c"):
-                continue
-            for register in registers_of(operand):
-                value = state.registers.get(register.name)
-                if value is not None and self.guarded.within(value):
-                    self.progress.use(state, instruction, value)
-
-    def _give(
-        self,
-        state: State,
-        instruction: Instruction,
-        tags: Sequence[Tag],
-        results: Sequence[Register],
-        added: Sequence[Expression],
-    ) -> None:
-        """Registers of results hold their scores; what they are added to are the same scores, or
-        values that are used.
-        """
-        if tags and len(tags) != len(results):
-            raise instruction.error(f"{len(results)} results, where {len(tags)} scores are")
-        for place, value in enumerate(added):
-            tag = self.guarded.pure(value)
-            same = len(tags) == len(added) and tag is not None and tag.same(tags[place])
-            if self.guarded.within(value) and not same:
-                self.progress.use(state, instruction, value)
-        facts = {id(fact): fact for tag in tags for fact in tag.known}
-        self.reasoning.suppose(list(facts.values()))
-        for tag, register in zip(tags, results, strict=False):
-            state.registers[register.name] = self.guarded.new(tag)
 
     def _listed(
         self, state: State, instruction: Instruction, form: Form, address: Expression
@@ -397,7 +334,7 @@ class Instructions(Operands):
         added = [] if more.value == 0 else [state.registers[each.name] for each in listed]
         for name in written:
             state.registers[name] = self.terms.fresh(32, Level.LANE)
-        self._give(state, instruction, tags, listed, added)
+        self.give(state, instruction, tags, listed, added)
 
     def _commit_products(self, state: State, instruction: Instruction, form: Form) -> None:
         self._step(state, instruction, "commit products")
@@ -426,7 +363,7 @@ class Instructions(Operands):
         added = [state.registers[each.name] for each in summands]
         tags = self._step(state, instruction, "multiply", spelling=instruction.mnemonic)
         self._forget(state, instruction, form)
-        self._give(state, instruction, tags, results, added)
+        self.give(state, instruction, tags, results, added)
 
     def _forget(self, state: State, instruction: Instruction, form: Form) -> None:
         operand = instruction.operands[0]

@@ -151,7 +151,9 @@ class Operands:
             # Of values that hardly differ many are alike by luck: not worth to look at the way,
             # nor, unless one was chosen, to ask a solver.
             rich = len(set(sample)) > len(sample) // 2
-            if (rich or value.operator == "ite") and self.reasoning.equal(here if rich else ALWAYS, whole, term):
+            if (rich or value.operator == "ite") and self.reasoning.equal(
+                here if rich else ALWAYS, whole, term
+            ):
                 return variable
         return value
 

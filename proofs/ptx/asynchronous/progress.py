@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tylo.layouts.errors import PtxError
+from tylo.proofs.ptx.asynchronous.departure import Departure
 from tylo.proofs.ptx.asynchronous.guarded import Guarded, Tag
 from tylo.proofs.ptx.asynchronous.protocol import (
     Ask,
@@ -188,9 +190,7 @@ class Progress:
                 self.state(instruction, state.here, node.label, self.terms.constant(1, 1))
             state.place, state.values = node.then, dict(values)
             return () if node.results is None else node.results(values)
-        raise instruction.error(
-            f"{kind} is not what comes next", hint=f"next is {self.words(state)}"
-        )
+        raise self.departed(state, instruction, kind, f"{kind} is not what comes next")
 
     def use(self, state: State, instruction: Instruction, value: Expression) -> None:
         """A guarded value is used: it has become what it has to."""
@@ -228,6 +228,43 @@ class Progress:
         self.state(instruction, state.here, f"{found.label}: address", same)
         self.state(instruction, state.here, f"{found.label}: inside", found.inside)
         return found
+
+    def departed(self, state: State, instruction: Instruction, kind: str, reason: str) -> PtxError:
+        """The error for a step of a kind (the end, if empty) that does not come next: a departure
+        if another is due for a thread that comes here, or none of the kind can come next.
+        """
+        hint = f"next is {self.words(state)}"
+        place, values = self.reached(state)[-1]
+        node = self.protocol.nodes[place]
+        due = self.terms.constant(1, 1)
+        if isinstance(node, Step) and node.kind != kind:
+            due = due if node.guard is None else node.guard(values)
+        elif kind in self._next_kinds(place):
+            return instruction.error(reason, hint=hint)
+        # What no thread comes to says nothing.
+        if self.reasoning.possible(state.here, due):
+            return Departure(instruction, reason, hint)
+        return instruction.error(reason, hint=hint)
+
+    def _next_kinds(self, place: str) -> set[str]:
+        """The kinds of steps, and the end, that may come next whatever questions are answered."""
+        kinds, seen, waiting = set[str](), set[str](), [place]
+        while waiting:
+            place = waiting.pop()
+            if place in seen:
+                continue
+            seen.add(place)
+            match self.protocol.nodes[place]:
+                case Step(kind=kind, guard=guard, then=then):
+                    kinds.add(kind)
+                    waiting += [] if guard is None else [then]
+                case Ask(yes=first, no=second) | May(first=first, otherwise=second):
+                    waiting += [first, second]
+                case Let(then=then):
+                    waiting.append(then)
+                case End():
+                    kinds.add("")
+        return kinds
 
     def _compare(
         self,

@@ -51,8 +51,8 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Ask:
-    """Which way to go. `onward` is whether threads that have parted by the answer are past it where
-    they meet again; else they are where they were. Solvers are not asked what is `plain`.
+    """Which way to go. `onward` is whether threads that have parted by the answer are past it
+    where they meet again; else they are where they were. Solvers are not asked what is `plain`.
     """
 
     condition: Callable[[Values], Expression]
@@ -88,8 +88,8 @@ Node: TypeAlias = Step | Ask | Let | May | End
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """What may be read: the space, the address in 64 bits, what is there, what has to hold for it to
-    be inside, and what is known of what is there. Nothing changes it while the kernel runs.
+    """What may be read: the space, the address in 64 bits, what is there, what has to hold for it
+    to be inside, and what is known of what is there. Nothing changes it while the kernel runs.
     """
 
     label: str
@@ -108,9 +108,9 @@ class Protocol:
     `lemmas` says what holds of any values: whoever states a protocol proves them elsewhere.
     `landmarks` are terms that registers may follow from round to round. `known` says of some nodes
     what holds where a thread has come to them; that too is proven at each loop's head. `reads` is
-    what may be read of memory. Where ways meet at a node of `renamed`, variables that differ get new
-    names, of which it says what is known: that is proven there, and must be so of some value of
-    theirs whatever other variables are.
+    what may be read of memory. Where ways meet at a node of `renamed`, variables that differ get
+    new names, of which it says what is known: that is proven there, and must be so of some value
+    of theirs whatever other variables are.
     """
 
     nodes: Mapping[str, Node]

@@ -89,6 +89,11 @@ class Reasoning:
                 return True
         return False
 
+    def possible(self, here: int, condition: Expression) -> bool:
+        """Whether solvers know values for which a thread is here and the condition holds."""
+        *_, text = self.questions(here, self.terms.negate(condition))
+        return text != "" and self.answer(text) == "fails"
+
     def answer(self, text: str) -> str:
         """What z3 says of a script."""
         return _answer(text)

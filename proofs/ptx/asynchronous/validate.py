@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from tylo.layouts.errors import PtxError
 from tylo.proofs.ptx import inprocess
 from tylo.proofs.ptx.asynchronous import attention, attention_numbers, attention_search, layout
+from tylo.proofs.ptx.asynchronous.departure import Departure
 from tylo.proofs.ptx.asynchronous.progress import Statement
 from tylo.proofs.ptx.asynchronous.scene import Scene
 from tylo.proofs.ptx.asynchronous.walk import Walk
@@ -33,7 +34,8 @@ class _Asked:
 
 
 def validate_attention(ptx_text: str, plan: Plan, architecture: str, solve: Solve) -> Validation:
-    """The verdict on every obligation; `PtxError` where the PTX is no kernel of this protocol.
+    """The verdict on every obligation; on the first step alone that is plainly not the protocol's,
+    if there is one. `PtxError` for what the walk does not follow.
 
     The walk asks z3 as it goes: where that is not installed, one verdict says so.
     """
@@ -41,6 +43,10 @@ def validate_attention(ptx_text: str, plan: Plan, architecture: str, solve: Solv
         return Validation(None, (Verdict(Stated("all roles", 0, "z3 walks them"), "missing"),))
     try:
         asked = [*_layout(plan), *_numbers(plan), *_walked(ptx_text, plan, architecture)]
+    except Departure as departure:
+        at = departure.instruction
+        stated = Stated("each step in its turn", at.line, at.text)
+        return Validation(None, (Verdict(stated, "fails", Failure(-1, -1, departure.reason)),))
     except RecursionError:
         raise PtxError("values that are nested too deeply") from None
     scripts = list(dict.fromkeys(each.script for each in asked if each.script))

@@ -22,7 +22,7 @@ from tylo.proofs.ptx.asynchronous.scene import Scene
 from tylo.proofs.ptx.asynchronous.state import Meeting, State
 from tylo.proofs.ptx.asynchronous.terms import Level
 from tylo.proofs.ptx.bitvector import Expression
-from tylo.proofs.ptx.program import Module
+from tylo.proofs.ptx.program import Instruction, Module
 
 _MOST_ROUNDS = 60
 _MOST_STEPS = 2_000_000
@@ -151,9 +151,9 @@ class Walk:
         if state.open or state.batches:
             raise at.error("a thread leaves with a product under way")
         if not any(isinstance(nodes[place], End) for place, _ in self.progress.reached(state)):
-            raise at.error(
-                f"a thread leaves before its protocol ends; next is {self.progress.words(state)}"
-            )
+            assert isinstance(instruction, Instruction)
+            reason = "a thread leaves before its protocol ends"
+            raise self.progress.departed(state, instruction, "", reason)
         self.ended += 1
 
     def _met(self, position: int, states: list[State]) -> State:

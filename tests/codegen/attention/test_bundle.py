@@ -56,8 +56,10 @@ def test_a_fault_in_a_bundle_s_ptx(made: tuple[Path, Generated]) -> None:
     text = bundle.text(path).replace("wgmma.wait_group.sync.aligned 1;", "", 1)
     changed = replace(bundle, files={**bundle.files, path: text.encode()})
     found, validation = ptx_checks(changed, specification("attention", SMALL), "sm_90a", never)
-    assert [(check.verdict, validation) for check in found] == [(UNDECIDED, None)]
-    assert "belongs to a product that is not awaited" in found[0].detail
+    assert [check.verdict for check in found] == [FAILS]
+    assert validation is not None
+    (verdict,) = validation.verdicts
+    assert "belongs to a product that is not awaited" in str(verdict)
 
 
 def never(scripts: Sequence[str]) -> Sequence[str]:
@@ -104,7 +106,8 @@ def test_parameters() -> None:
     assert wide is not None
     assert wide.bounds == ({"trips": (7,)}, "one item of 7 tiles")
     for given, complaint in (
-        ({"depth": 64, "mask": 1}, "attention has no parameter 'mask'"),
+        ({"depth": 64, "mask": True}, "mask is True"),
+        ({"depth": 64, "output": "f32"}, "attention has no parameter 'output'"),
         ({"groups": 2}, "attention without a depth"),
         ({"depth": "64"}, "depth is '64'"),
     ):

@@ -183,18 +183,40 @@ STRUCTURE = {
 }
 
 
+# What is not plainly a wrong step: it is not known what such PTX does.
+UNDECIDED = (
+    "a wait that does not wait",
+    "products that add to nothing",
+    "an instruction of no table",
+    "fewer threads",
+    "another target",
+)
+
+
 @pytest.mark.parametrize("fault", STRUCTURE)
 def test_steps_that_are_wrong(text: str, fault: str) -> None:
     change, message = STRUCTURE[fault]
     changed = change(text)
     assert changed != text
-    with pytest.raises(PtxError, match=message):
-        validated(changed)
+    if fault in UNDECIDED:
+        with pytest.raises(PtxError, match=message):
+            validated(changed)
+    else:
+        assert re.search(message, refuted(changed))
+
+
+def refuted(text: str, member: Member = SMALL) -> str:
+    """What is plainly wrong, and that it is said to be."""
+    (verdict,) = validated(text, member).verdicts
+    assert verdict.verdict == "fails"
+    assert verdict.failure is not None
+    assert verdict.obligation.line > 0
+    return verdict.failure.message
 
 
 def test_another_plan_s_ptx(text: str) -> None:
-    with pytest.raises(PtxError, match=r"barrier init is not what comes next"):
-        validated(text, Member(64, "bf16", 1, 64, 1))
+    message = refuted(text, Member(64, "bf16", 1, 64, 1))
+    assert "barrier init is not what comes next" in message
 
 
 @pytest.mark.nightly
