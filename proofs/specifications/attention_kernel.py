@@ -97,8 +97,8 @@ def _mask_assumptions(plan: Plan) -> tuple[str, ...]:
         f"that bits_row is 0 or {RECORD_WORDS}; starts at a multiple of 4; there are records for "
         "all keys",
         f"kept: for each batch, head and block of {plan.rows} rows of the mask a byte for each "
-        f"step of {plan.keys} keys, up to whole records and whole words; strides of axes that repeat "
-        "are 0, others multiples of 4; starts at a multiple of 4",
+        f"step of {plan.keys} keys, up to whole records and whole words; strides of axes that "
+        "repeat are 0, others multiples of 4; starts at a multiple of 4",
         "kept and bits agree: a byte is 0 where no row of the block keeps a key of the step, and "
         "bit 1 + g is set only where each row of group g that is there keeps all of its keys",
         "nothing writes bits and kept while the kernel runs",

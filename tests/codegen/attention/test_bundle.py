@@ -18,7 +18,7 @@ from tylo.codegen.oracle import rounded, widened
 from tylo.codegen.rebuild import remade_checks
 from tylo.codegen.run import run_on_machine
 from tylo.layouts.errors import GenerationError
-from tylo.proofs.bundle import FAILS, HOLDS, KERNEL, REPORT, UNDECIDED, read_bundle
+from tylo.proofs.bundle import FAILS, HOLDS, KERNEL, REPORT, read_bundle
 from tylo.proofs.bundle.check import barrier_checks, not_covered, ptx_checks
 from tylo.proofs.specifications import specification
 
