@@ -8,12 +8,13 @@ gives rise to the obligation that what is read is the score where it is kept, an
 elsewhere.
 
 >>> from tylo.proofs.ptx.asynchronous.terms import Level, Terms
+>>> from tylo.proofs.ptx.asynchronous.decisions import ALWAYS, Decisions
 >>> terms = Terms()
 >>> guarded, kept = Guarded(terms), terms.named("kept", 1, Level.LANE)
 >>> score = guarded.new(Tag("score 0", kept, terms.constant(1, 1)))
 >>> dropped = terms.select(kept, score, terms.constant(MINUS_INFINITY, 32), 32)
->>> [guarded.required(each).value for each in (score, dropped)]
-[None, 1]
+>>> [Decisions(terms).of(guarded.required(each)) == ALWAYS for each in (score, dropped)]
+[False, True]
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from tylo.proofs.ptx.asynchronous.reasoning import Reasoning
 from tylo.proofs.ptx.asynchronous.scene import Scene
 from tylo.proofs.ptx.asynchronous.state import Meeting, State
 from tylo.proofs.ptx.asynchronous.terms import Level
-from tylo.proofs.ptx.bitvector import Expression
+from tylo.proofs.ptx.bitvector import Expression, order
 from tylo.proofs.ptx.program import Instruction, Module
 
 _MOST_ROUNDS = 60
@@ -217,6 +217,7 @@ class Walk:
         known = self.progress.protocol.renamed[place]
         at = reasoning.at
         assert at is not None
+        names: set[int] = set()
         self.progress.state(at, here, "range where ways meet", known(met))
         for name, value in changed.items():
             if terms.level(value) > Level.BLOCK:
@@ -231,7 +232,10 @@ class Walk:
                 ):
                     registers[register] = fresh
             met[name] = fresh
-        reasoning.suppose([known(met)])
+            names.add(id(fresh))
+        # What is known of names that are not new may hold here alone.
+        if any(id(each) in names for each in order([known(met)])):
+            reasoning.suppose([known(met)])
         # How the values came about tells nothing any more.
         for atom in decisions.atoms(here):
             if terms.level(atom) == Level.BLOCK and terms.newest(atom) > since:

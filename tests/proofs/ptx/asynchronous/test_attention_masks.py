@@ -13,6 +13,7 @@ from tylo.codegen.cache import compile_cached
 from tylo.layouts.errors import PtxError
 from tylo.proofs.ptx import inprocess
 from tylo.proofs.ptx.asynchronous import attention_search
+from tylo.proofs.ptx.asynchronous.decisions import ALWAYS, Decisions
 from tylo.proofs.ptx.asynchronous.guarded import MINUS_INFINITY, Guarded, Tag
 from tylo.proofs.ptx.asynchronous.terms import Level, Terms
 from tylo.proofs.ptx.asynchronous.validate import validate_attention
@@ -115,13 +116,14 @@ def test_guarded_values() -> None:
     mine, hers = Tag("a", kept, one), Tag("b", other, one)
     score, next_score = guarded.new(mine), guarded.new(hers)
     right = terms.select(kept, score, infinite, 32)
-    assert guarded.required(right).value == 1
+    decided = Decisions(terms).of
+    assert decided(guarded.required(right)) == ALWAYS
     for wrong in (
         score,
         terms.select(other, score, infinite, 32),
         terms.select(kept, infinite, score, 32),
     ):
-        assert guarded.required(wrong).value is None
+        assert decided(guarded.required(wrong)) != ALWAYS
     # Scores of two keys, finite values, and values that depend on a score have no tag.
     for mixed in (
         terms.select(kept, score, next_score, 32),
