@@ -140,7 +140,7 @@ def _inside(rows: int, keys: int) -> Iterator[NumberObligation]:
     parts = RECORD_KEYS // keys
 
     def goal(label: str, facts: list[str], wanted: str) -> NumberObligation:
-        names = ("tile", "keys", "records", "words", "size", "inner", "i", "n", "first", "other")
+        names = ("tile", "keys", "records", "words", "size", "inner", "i", "k", "first", "other")
         lines = [f"(declare-const {name} Int)" for name in names]
         lines += [f"(assert {fact})" for fact in (*facts, f"(not {wanted})")]
         text = "\n".join(["(set-logic QF_NIA)", *lines, "(check-sat)", ""])
@@ -155,11 +155,13 @@ def _inside(rows: int, keys: int) -> Iterator[NumberObligation]:
     yield goal("a step's record", steps, f"(< (div tile {parts}) records)")
     words = f"(<= (* {parts} records) (* {STEPS_OF_WORD} words))"
     yield goal("a step's word", [*steps, words], f"(< (div tile {STEPS_OF_WORD}) words)")
-    axis = ["(<= 1 size)", "(<= 0 i)", "(< i n)"]
-    after = "(<= (* (+ i 1) size) (* n size))"
-    yield goal("what comes before another ends before it", axis, after)
-    inside = "(and (<= 0 (+ (* i size) inner)) (< (+ (* i size) inner) (* n size)))"
-    facts = [*axis, after, "(<= 0 (* i size))", "(<= 0 inner)", "(< inner size)"]
+    # Of n places i + 1 + k there are k after place i.
+    axis = ["(<= 1 size)", "(<= 0 i)", "(<= 0 k)"]
+    products = ["(<= 0 (* k size))", "(<= 0 (* i size))"]
+    for wanted in products:
+        yield goal("places before and after have room", axis, wanted)
+    inside = "(and (<= 0 (+ (* i size) inner)) (< (+ (* i size) inner) (* (+ i 1 k) size)))"
+    facts = [*products, "(<= 0 inner)", "(< inner size)"]
     yield goal("an axis inside another", facts, inside)
     # The second row of a thread is found from the first, in 32 bits.
     rows_read = ["(<= 0 first)", "(<= first other)", "(<= other (+ first 8))"]
