@@ -12,8 +12,8 @@ import re
 from collections import Counter
 
 import pytest
-from support.ptx_mutants import PtxMutant, mutants
 
+from ptx_mutants import PtxMutant, mutants
 from tylo.codegen.attention.member import Member
 from tylo.codegen.cache import compile_cached
 from tylo.layouts.errors import PtxError
