@@ -44,7 +44,7 @@ _BLOCK_WARPS = 4  # at least
 # Values of a thread, warps along columns, and threads on a multiprocessor at most, tried in turn to
 # hold all columns in registers, by the bytes of an element: of vectors, and of single elements,
 # where short pieces are slowest. Sixteen-bit rows that need more are faster read twice.
-_HELD = {4: ((64, 8, 512), (64, 16, 512)), 2: ((16, 1, 2048), (32, 8, 1024), (64, 8, 512))}
+_HELD = {4: ((64, 8, 512), (64, 16, 512)), 2: ((16, 1, 1536), (32, 8, 1024), (64, 8, 512))}
 _HELD_ELEMENTS = {4: ((48, 16, 512),), 2: ((64, 16, 512),)}
 _MASKED_ELEMENTS = {4: ((48, 16, 512),), 2: ((48, 16, 512),)}
 # Bytes of an element: bytes of a piece, values of a thread, and warps, of columns read twice; and

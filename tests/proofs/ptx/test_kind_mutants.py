@@ -27,7 +27,7 @@ _SOFTMAX = (
     "softmax: ragged, log-sum-exp alone",
     "softmax: across memory, over lanes",
 )
-_LOOP = "loop: a grid in 64 bits, unrolled"
+_LOOP = "loop: a grid, by fours"
 _SLOW = (_LOOP, "softmax", "product", "four steps a trip", "sequential", *_SOFTMAX)
 
 
