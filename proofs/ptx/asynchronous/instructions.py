@@ -158,11 +158,8 @@ class Instructions(Uses):
         size = form.width // 8
         count = form.operand_count(kind) or 1
         used = self.entry.used_bytes.get(position, -1)
-        targets = (
-            instruction.operands[0].elements
-            if isinstance(instruction.operands[0], Vector)
-            else (instruction.operands[0],)
-        )
+        first = instruction.operands[0]
+        targets = first.elements if isinstance(first, Vector) else (first,)
         for number, target in enumerate(targets[:count]):
             mask = ((1 << size) - 1) << number * size
             assert isinstance(target, Register)
