@@ -87,7 +87,7 @@ class Timer:
 class Bench:
     """Tensors, a stream, and rates in TB/s."""
 
-    def __init__(self) -> None:
+    def __init__(self, only: Sequence[str] = ()) -> None:
         import torch
         from softmax_peers import DTYPES, library_peers
 
@@ -103,7 +103,7 @@ class Bench:
         ]
         self.lse = torch.empty(1 << 28, dtype=torch.float32, device="cuda")
         self.dtype = ""
-        self.only: Sequence[str] = ()
+        self.only = only
         self.wrong: list[str] = []
 
     def fill(self, dtype: str) -> None:
@@ -182,15 +182,14 @@ class Bench:
         if self.only:
             every = [each for each in every if each[0] in self.only]
         for name, run in every:
+            label = f"{name} {self.dtype} {columns}"
             try:
                 if self.only:
                     x, y = self.pairs(columns)[-1]
-                    self.require_close(
-                        f"{name} {self.dtype} {columns}", run(x, y), self.torch.softmax(x, -1)
-                    )
+                    self.require_close(label, run(x, y), self.torch.softmax(x, -1))
                 found[name] = max(found.get(name, 0.0), self.peer(run, columns))
             except Exception as error:
-                print(f"  {name} {self.dtype} {columns}: {str(error)[:90]}")
+                print(f"  {label}: {str(error)[:90]}")
         return found
 
     def logsumexp(self, choice: Any, columns: int) -> dict[str, float]:
@@ -272,8 +271,7 @@ def main() -> None:
     begun = time.time()
     prepared(widths, given.workers, peers=not given.peers)
     print(f"prepared in {time.time() - begun:.0f} s", flush=True)
-    bench = Bench()
-    bench.only = given.peers
+    bench = Bench(given.peers)
     results: dict[str, Any] = {
         "softmax": {},
         "logsumexp": {},

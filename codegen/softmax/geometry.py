@@ -20,10 +20,9 @@ from dataclasses import dataclass
 
 from tylo.codegen.softmax.kernel import Form
 from tylo.codegen.softmax.request import BYTES, SoftmaxRequest
-from tylo.codegen.softmax.spread import power_above, spread
+from tylo.codegen.softmax.spread import VECTOR_BYTES, power_above, spread
 from tylo.proofs.specifications.softmax_tiles import SoftmaxTile
 
-_VECTOR_BYTES = 16
 _LEAST_BLOCK = 128  # threads, where rows are narrow
 _CLUSTERS_FROM = (9, 0)
 # Blocks of a cluster: what every device with clusters has, and what large ones allow when asked
@@ -52,7 +51,7 @@ def held_shape(request: SoftmaxRequest, vector: int, vectors: int) -> Shape | No
     size = BYTES[request.dtype]
     words = max(1, vector * size // 4)
     # Narrower vectors count as the words that they take.
-    whole = -(-vectors * words * 4 // _VECTOR_BYTES)
+    whole = -(-vectors * words * 4 // VECTOR_BYTES)
     most_blocks = _LARGE_CLUSTER if request.capability in _LARGE else _CLUSTER
     exact, modes = request.columns % vector == 0, request.mask.rows if request.mask else ()
     found = spread(

@@ -29,7 +29,7 @@ _MOST, _MOST_PACKED, _MOST_MASKED = 32, 26, 16
 _MOST_LARGE = 25  # of a large block, where nothing else holds a row
 # Of a large block, where results are wider than elements under a mask of several modes.
 _MOST_WIDENED = 14
-_VECTOR_BYTES = 16
+VECTOR_BYTES = 16
 _SMALL, _LARGE = 128, 512  # threads of a block of a cluster
 _EACH = 8  # vectors a thread of a small block, if there are enough blocks
 _FULL = 0.93  # part of the threads' vectors that a row must fill for blocks of unpacked ones
@@ -148,5 +148,5 @@ def _resident(size: int, vectors: int, small: Spread, beside: int) -> int:
     each = _each(vectors, small.cluster)
     if not small.held:
         return next(blocks for most, blocks in _PACKED_RESIDENT if each <= most)
-    registers = -(-(each * _VECTOR_BYTES // size + beside) // 8) * 8
+    registers = -(-(each * VECTOR_BYTES // size + beside) // 8) * 8
     return min(8, _REGISTERS // (_SMALL * registers))
