@@ -12,6 +12,8 @@ from typing import Any
 
 SOLVERS = ("z3", "cvc5")
 START_SECONDS = 60.0
+# A worker sees to its seconds of a processor itself. This is for one that hangs.
+CLOCK_PER_PROCESSOR = 8.0
 # What a solver's answer about a negated goal says of the goal; anything else is "unknown".
 MEANING: Mapping[str, str] = MappingProxyType({"unsat": "holds", "sat": "fails"})
 
@@ -26,7 +28,10 @@ class SolverProcess:
         self.worker: subprocess.Popen[str] | None = None
 
     def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """The reply, ``{}`` after a time-out or a crash, or ``{"missing": ...}``."""
+        """The reply, ``{}`` after a time-out or a crash, or ``{"missing": ...}``.
+
+        The seconds are those of a processor, so that an answer does not depend on what else runs.
+        """
         if self.worker is None and not self.missing:
             self._start()
         if self.missing:
@@ -39,7 +44,7 @@ class SolverProcess:
         except BrokenPipeError:
             self.stop()
             return {}
-        return self._read(seconds * 1.2 + 0.2)
+        return self._read(seconds * CLOCK_PER_PROCESSOR + 0.2)
 
     def stop(self) -> None:
         """Kill the worker; the next question starts another."""

@@ -7,7 +7,9 @@ from typing import Any
 
 from tylo.proofs.solver_process import MEANING
 
-_MILLISECONDS = 5_000
+# In z3's own units of work, so that a busy machine is slower but says the same.
+_EFFORT = 20_000_000
+_MILLISECONDS = 60_000
 # Kernels that differ little ask much the same; a text has one answer, if it has been found.
 _MOST_KEPT = 2_000
 _decided: dict[str, str] = {}
@@ -17,23 +19,22 @@ def solve(
     scripts: Sequence[str],
     milliseconds: int = _MILLISECONDS,
     *,
-    effort: int = 0,
+    effort: int = _EFFORT,
     context: Any = None,
 ) -> list[str]:
     """A verdict for each script: "holds" where it is unsatisfiable.
 
-    With an `effort`, in z3's own units of work (about a million a second), no clock is looked at;
-    in a z3 `context` that is new the verdicts then do not depend on what else the machine does, nor
-    on what was asked before.
+    The `effort` is in z3's own units of work, about a million a second. In a z3 `context` that is
+    new the verdicts do not depend on what else the machine does, nor on what was asked before.
 
     >>> solve(["(assert false)", "(assert true)"])
     ['holds', 'fails']
     """
-    if effort or context is not None:
+    if effort != _EFFORT or context is not None:
         return [_asked(script, milliseconds, effort, context) for script in scripts]
     verdicts = []
     for script in scripts:
-        verdict = _decided.get(script) or _asked(script, milliseconds, 0, None)
+        verdict = _decided.get(script) or _asked(script, milliseconds, effort, None)
         if verdict in MEANING.values():
             if len(_decided) >= _MOST_KEPT:
                 _decided.clear()
@@ -62,6 +63,7 @@ def _asked(script: str, milliseconds: int, effort: int, context: Any) -> str:
         solver = z3.SolverFor("QF_LIA", ctx=context)
     else:
         solver = z3.Solver(ctx=context)
-    solver.set("rlimit" if effort else "timeout", effort or milliseconds)
+    solver.set("rlimit", effort)
+    solver.set("timeout", milliseconds)
     solver.from_string(script)
     return MEANING.get(str(solver.check()), "unknown")

@@ -13,7 +13,7 @@ import pytest
 from tylo.proofs.solver_process import SolverProcess
 
 _ask = SolverProcess.ask
-_decided: dict[tuple[str, str, tuple[str, ...]], tuple[str, dict[str, Any]]] = {}
+_decided: dict[tuple[str, str, bool, tuple[str, ...]], tuple[str, dict[str, Any]]] = {}
 
 
 def remember_answers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,7 +22,8 @@ def remember_answers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _remembered(process: SolverProcess, request: dict[str, Any], seconds: float) -> dict[str, Any]:
-    key = process.solver, request["script"], tuple(request["unknowns"])
+    core = bool(request.get("core"))
+    key = process.solver, request["script"], core, tuple(request["unknowns"])
     if key not in _decided:
         reply = _ask(process, request, seconds)
         if reply.get("answer") not in ("sat", "unsat"):
