@@ -112,6 +112,8 @@ class BitVectors:
         return self._node(operator, "", (left, right), result)
 
     def add(self, left: Expression, right: Expression, width: int) -> Expression:
+        if left is right:
+            return self.shift_left(left, self.constant(1, width), width)
         return self._merge("bvadd", left, right, width) or self._binary("bvadd", left, right, width)
 
     def subtract(self, left: Expression, right: Expression, width: int) -> Expression:
@@ -320,6 +322,12 @@ class BitVectors:
             return chosen if condition.value else otherwise
         if chosen is otherwise:
             return chosen
+        if width == 1 and chosen.value is not None:
+            decides = self.bit_xor(condition, self.constant(1 - chosen.value, 1), 1)
+            return (self.bit_or if chosen.value else self.bit_and)(decides, otherwise, 1)
+        if width == 1 and otherwise.value is not None:
+            decides = self.bit_xor(condition, self.constant(otherwise.value, 1), 1)
+            return (self.bit_or if otherwise.value else self.bit_and)(decides, chosen, 1)
         if same_division(condition, chosen, otherwise, self.extract):
             return otherwise
         return self._node("ite", "", (condition, chosen, otherwise), width)

@@ -135,3 +135,17 @@ def test_a_difference_from_a_multiple_of_the_quotient_is_the_remainder() -> None
         assert value == (point["a"] % point["b"] if point["b"] else point["a"])
     for other in (d.multiply(c, quotient, 16), d.multiply(b, d.divide(c, b, 16, False), 16)):
         assert d.subtract(a, other, 16).operator == "bvsub"
+
+
+def test_compilers_spell_a_double_and_a_chosen_bit_in_several_ways() -> None:
+    d = BitVectors()
+    x, p, q = d.variable("x", 32), d.variable("p", 1), d.variable("q", 1)
+    zero, one = d.constant(0, 1), d.constant(1, 1)
+    not_p = d.bit_xor(p, one, 1)
+    assert d.add(x, x, 32) is d.shift_left(x, d.constant(1, 32), 32)
+    assert d.select(p, zero, q, 1) is d.bit_and(not_p, q, 1)
+    assert d.select(p, q, zero, 1) is d.bit_and(p, q, 1)
+    assert d.select(p, one, q, 1) is d.bit_or(p, q, 1)
+    assert d.select(p, q, one, 1) is d.bit_or(not_p, q, 1)
+    assert d.select(p, one, zero, 1) is p
+    assert d.select(p, zero, one, 1) is not_p
