@@ -17,7 +17,8 @@ E  accepted, and right by the effect, though other values are computed
 W  accepted, and wrong
 -  not judged yet
 
-First a share of every kind is judged, drawn by a seed; then more of each, until all are.
+First come mutants of every instruction, one of each, whose changes are in turn those that the same
+opcode has had the fewest of; then a second one of each, until all are judged.
 """
 
 from __future__ import annotations
@@ -46,9 +47,11 @@ from mutant_sweep import Prover, limited, settled
 from ptx_mutants import PtxMutant, mutants
 
 _SEED = 5
-_SHARES = (200, 600, 1500, 4000, 1 << 20)  # of each kind, up to which a round goes
+_TURNS = (1, 2, 4, 8, 1 << 20)  # up to which each instruction has its turn in a round
 _PIECE = 50  # mutants that a process takes
 _SECONDS = 30  # of a processor for what the proof says of one mutant
+
+_OPCODE = re.compile(r"^[\s{]*(@!?%\w+\s+)?")
 
 Found = dict[str, dict[str, Any]]
 
@@ -91,17 +94,31 @@ class Warm:
         return "W"
 
 
-def numbered(ptx: str) -> list[int]:
-    """The numbers of mutants of distinct text, in the order in which they are drawn."""
+def numbered(ptx: str) -> list[list[int]]:
+    """The numbers of mutants of distinct text: for each turn, one of each instruction left."""
     seen = {sha256(ptx.encode()).digest()}
-    distinct = []
+    text, by_line = ptx.splitlines(), dict[int, list[tuple[str, int]]]()
     for number, mutant in enumerate(mutants(ptx, seed=1)):
         digest = sha256(mutant.text.encode()).digest()
         if digest not in seen:
             seen.add(digest)
-            distinct.append(number)
-    random.Random(_SEED).shuffle(distinct)
-    return distinct
+            by_line.setdefault(mutant.line, []).append((mutant.kind, number))
+    drawn = random.Random(_SEED)
+    for of_line in by_line.values():
+        drawn.shuffle(of_line)
+    had: Counter[tuple[str, str]] = Counter()
+    turns = []
+    while lines := [line for line, left in by_line.items() if left]:
+        drawn.shuffle(lines)
+        turn = []
+        for line in lines:
+            opcode = _OPCODE.sub("", text[line - 1]).split(maxsplit=1)[0]
+            kind, number = min(by_line[line], key=lambda each: had[opcode, each[0]])  # noqa: B023
+            by_line[line].remove((kind, number))
+            had[opcode, kind] += 1
+            turn.append(number)
+        turns.append(turn)
+    return turns
 
 
 def unnamed(ptx: str) -> str:
@@ -138,14 +155,15 @@ class Sweep:
     def __post_init__(self) -> None:
         self.warm: dict[str, Warm] = {}
         self.orders: dict[str, list[int]] = {}
+        self.lines: dict[str, int] = {}
         self.running: dict[int, tuple[str, Sequence[int]]] = {}
 
     def run(self, names: Sequence[str]) -> None:
         """Judge what is not judged yet, until time is up."""
         names = self.distinct(names)
-        for round_, (start, end) in enumerate(zip((0, *_SHARES), _SHARES, strict=False)):
+        for round_ in range(1 + len(_TURNS)):
             for name in names:
-                for places in self.pieces(name, start, end):
+                for places in self.pieces(name, round_):
                     while len(self.running) >= self.processes:
                         # Nothing to start: meanwhile kinds are made ready for the next round.
                         cold = next((each for each in names if each not in self.warm), None)
@@ -178,20 +196,27 @@ class Sweep:
                 continue
             seen.add(plain)
             kept.append(name)
-            order = self.orders[name] = numbered(ptx)
+            turns = numbered(ptx)
+            order = self.orders[name] = [number for turn in turns for number in turn]
+            self.lines[name] = len(turns[0])
             digest = sha256(ptx.encode()).hexdigest()
             if self.found.get(name, {}).get("ptx") != digest:
                 letters = "-" * len(order)
                 self.found[name] = {"ptx": digest, "letters": letters, "wrong": [], "seconds": 0.0}
+            self.found[name]["lines"] = len(turns[0])
         return kept
 
-    def pieces(self, name: str, start: int, end: int) -> Iterator[Sequence[int]]:
-        """Places in the order of a kind that are this shard's and not judged."""
+    def pieces(self, name: str, round_: int) -> Iterator[Sequence[int]]:
+        """Places in the order of a kind that are this shard's and not judged, up to a round's end.
+
+        The first round is one piece of each kind, which its process makes ready itself.
+        """
         shard, shards = self.shard
+        end = self.lines[name] * _TURNS[round_ - 1] if round_ else _PIECE * shards
         letters = self.found[name]["letters"]
         open_ = [
             place
-            for place in range(start, min(end, len(letters)))
+            for place in range(min(end, len(letters)))
             if place % shards == shard - 1 and letters[place] == "-"
         ]
         for at in range(0, len(open_), _PIECE):
@@ -261,22 +286,25 @@ def merged(files: Sequence[Path]) -> Found:
 def table(found: Found) -> str:
     """What became of the mutants of each kind, for docs/trust.md."""
     lines = [
-        "| kernel | mutants | refused | undecided | accepted | of them alike bit for bit "
-        "| accepted and wrong |",
-        "|---|---|---|---|---|---|---|",
+        "| kernel | instructions | mutants | refused | undecided | accepted "
+        "| of them alike bit for bit | accepted and wrong |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     total: Counter[str] = Counter()
     for name, each in found.items():
         counts = Counter(each["letters"])
+        first = each["letters"][: each["lines"]]
+        counts["lines"], counts["changed"] = len(first), len(first) - first.count("-")
         total += counts
         lines.append(_row(name, counts))
     return "\n".join([*lines, _row("together", total)])
 
 
 def _row(name: str, n: Counter[str]) -> str:
-    asked = n.total() - n["-"]
     accepted = n["="] + n["E"] + n["W"]
-    cells = (f"{asked} of {n.total()}", n["R"], n["U"], accepted, n["="], f"**{n['W']}**")
+    asked = n["R"] + n["U"] + accepted
+    changed, of_all = f"{n['changed']} of {n['lines']}", f"{asked} of {asked + n['-']}"
+    cells = (changed, of_all, n["R"], n["U"], accepted, n["="], f"**{n['W']}**")
     return f"| {name} | {' | '.join(map(str, cells))} |"
 
 
