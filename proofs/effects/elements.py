@@ -55,9 +55,9 @@ class Element:
     """Where in a `Matrix` a store begins, and who writes an element there: two inverse maps.
 
     `row` and `column` are terms over thread, block, round, step and sizes. `block`, `thread`,
-    `round` and `step` are terms over ``row``, ``column`` and sizes: the only ones that may write
-    that element by this store. Both directions are proven, so that a wrong inverse is refused,
-    never believed.
+    `round` and `step`, and `block_y` and `block_z` in a grid with such axes, are terms over
+    ``row``, ``column`` and sizes: the only ones that may write that element by this store. Both
+    directions are proven, so that a wrong inverse is refused, never believed.
     """
 
     row: Integer
@@ -66,3 +66,5 @@ class Element:
     thread: Integer
     step: Integer = 0
     round: Integer = 0
+    block_y: Integer = 0
+    block_z: Integer = 0

@@ -22,7 +22,7 @@ from tylo.proofs.effects.values import (
 )
 
 SCHEMA = "tylo.effect/1"
-_RARE = ("round", "run", "run_stride")  # left out where they are zero
+_RARE = ("round", "run", "run_stride", "block_y", "block_z")  # left out where they are zero
 _Built = TypeVar("_Built")
 
 
@@ -42,6 +42,8 @@ def effect_to_json(effect: Effect) -> dict[str, Any]:
             preconditions=[_less_to_json(condition) for condition in effect.preconditions],
             arguments=list(effect.arguments),
             alternatives=[[_less_to_json(each) for each in one] for one in effect.alternatives],
+            block_shape=list(effect.block_shape),
+            further=list(effect.further),
         ),
         "schema": SCHEMA,
         "entry": effect.entry,
@@ -157,6 +159,8 @@ def effect_from_json(data: Any) -> Effect:
         preconditions=_Optional(_each(_less_from_json)),
         arguments=_Optional(_each(_text)),
         alternatives=_Optional(_each(_each(_less_from_json))),
+        block_shape=_Optional(_each(_integer)),
+        further=_Optional(_each(_text)),
         entry=_text,
         threads=_integer,
         maximum_blocks=_integer,

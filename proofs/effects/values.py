@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from tylo.layouts.errors import ClaimError
 from tylo.layouts.terms import Integer, names, show
 from tylo.layouts.terms import name as named
+from tylo.proofs.effects.axes import COORDINATES, check_grid, check_shape, coordinates
 from tylo.proofs.effects.elements import Element, Less, Matrix
 
 GRID_LIMIT = 2**31 - 1  # the largest x extent of a grid, CUDA programming guide, table of limits
@@ -27,7 +28,6 @@ CONVERSIONS: Mapping[str, tuple[int, int]] = MappingProxyType(
 
 COMPUTED = "computed"  # the conversion of a part whose value is not covered
 
-_COUNTED = ("thread", "block", "round", "step")
 _POINT = ("row", "column")
 
 Direction: TypeAlias = Literal["in", "out"]
@@ -38,8 +38,8 @@ class Buffer:
     """A pointer parameter, and the array behind it, its extent stated in one of two ways.
 
     The extent is ``elements_per_block * blocks`` elements or, when `elements_per_block` is `None`,
-    `elements`, a term over the sizes. `alignment` is what the base address is a multiple of, in
-    bytes; with a `phase`, a term over the sizes, the base lies so many elements after such a
+    `elements`, a term over sizes and ``blocks``. `alignment` is what the base address is a multiple
+    of, in bytes; with a `phase`, a term over the sizes, the base lies so many elements after such a
     multiple. An output whose stores are guarded, or whose extent is a total, says which of its
     elements are `written`; of any other, every byte is.
     """
@@ -115,10 +115,10 @@ class Parameter:
                 f"parameter {self.name!r} lies between {self.minimum} and {self.maximum}",
                 hint=f"bounds are in order, and below 2^{self.bits}",
             )
-        if self.name in (*_COUNTED, *_POINT, "blocks"):
+        if self.name in (*COORDINATES, *_POINT, "blocks"):
             raise ClaimError(
                 f"a parameter called {self.name!r}",
-                hint=f"{(*_COUNTED, *_POINT, 'blocks')} are taken",
+                hint=f"{(*COORDINATES, *_POINT, 'blocks')} are taken",
             )
 
 
@@ -271,6 +271,8 @@ class Effect:
     arguments: tuple[str, ...] = ()
     shared_bytes: int = 0
     alternatives: tuple[tuple[Less, ...], ...] = ()
+    block_shape: tuple[int, ...] = ()
+    further: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 1 <= self.threads <= BLOCK_LIMIT:
@@ -295,32 +297,33 @@ class Effect:
                 f"the arguments of {self.entry} are {list(self.arguments)}",
                 hint=f"name each of {called} once",
             )
-        launch = [*sizes, "blocks"]
+        self._check_axes()
+        launch, counted = [*sizes, "blocks"], self.coordinates
         for condition in (*self.preconditions, *itertools.chain(*self.alternatives)):
             _compares_only(condition, launch)
         for buffer in self.buffers:
             _mentions_only(buffer.elements_per_block or 0, sizes)
-            _mentions_only(buffer.elements or 0, sizes)
+            _mentions_only(buffer.elements or 0, launch)
             _mentions_only(buffer.phase, sizes)
             if buffer.written is not None:
                 for term in buffer.written.terms:
-                    _mentions_only(term, sizes)
+                    _mentions_only(term, launch)
         for store in self.stores:
             self._require(store.buffer, "out")
             _mentions_only(store.repeat, launch)
             _mentions_only(store.rounds, launch)
-            _mentions_only(store.offset, [*_COUNTED, *launch])
+            _mentions_only(store.offset, [*counted, *launch])
             for condition in store.where:
-                _compares_only(condition, [*_COUNTED, *launch])
+                _compares_only(condition, [*counted, *launch])
             self._check_element(store, launch)
             for part in store.parts:
                 for source in part.sources:
                     self._require(source.buffer, "in")
                     for term in (source.first or 0, source.end or 0, source.count, source.apart):
-                        _mentions_only(term, ["thread", "block", *launch])
+                        _mentions_only(term, [*counted[:-2], *launch])
                 if part.conversion != COMPUTED:
                     self._require(part.buffer, "in")
-                    _mentions_only(part.offset, [*_COUNTED, *launch])
+                    _mentions_only(part.offset, [*counted, *launch])
 
     def _check_element(self, store: Store, launch: list[str]) -> None:
         """A store states its element exactly where its buffer states what is written."""
@@ -343,9 +346,25 @@ class Effect:
                 hint="store whole elements",
             )
         for term in (element.row, element.column):
-            _mentions_only(term, [*_COUNTED, *launch])
-        for term in (element.block, element.thread, element.round, element.step):
-            _mentions_only(term, [*_POINT, *launch])
+            _mentions_only(term, [*self.coordinates, *launch])
+        for coordinate in self.coordinates:
+            _mentions_only(getattr(element, coordinate), [*_POINT, *launch])
+
+    def _check_axes(self) -> None:
+        """Each further axis has an extent, which no argument is, and buffers are stated in all."""
+        check_shape(self.block_shape or (self.threads,), self.threads)
+        bounds = {each.name: (each.minimum, each.maximum) for each in self.parameters}
+        check_grid(self.further, bounds, self.arguments)
+        if self.further and any(buffer.elements is None for buffer in self.buffers):
+            raise ClaimError(
+                "a buffer with elements for each block, in a grid of several axes",
+                hint="state elements, those of all blocks",
+            )
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """What tells one execution of a store from another, by name."""
+        return coordinates(self.further)
 
     def _require(self, name: str, direction: Direction) -> None:
         if self.buffer(name).direction != direction:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tylo.layouts.terms import Integer, show
+from tylo.proofs.effects.axes import AXES, blocks_of
 from tylo.proofs.effects.elements import Less
 from tylo.proofs.effects.values import COMPUTED, Buffer, Effect
 
@@ -13,8 +14,7 @@ def assumptions(effect: Effect) -> tuple[str, ...]:
     """What a proof against the effect takes for granted about a launch, in words."""
     ability = {"in": "readable", "out": "writable"}
     return (
-        f"launch: 1 <= blocks <= {effect.maximum_blocks} along x, "
-        f"{effect.threads} threads along x, y and z extents 1",
+        _launch(effect),
         *(
             f"{buffer.name}: {buffer_bytes(buffer)} bytes, "
             f"{ability[buffer.direction]}, "
@@ -29,6 +29,19 @@ def assumptions(effect: Effect) -> tuple[str, ...]:
         *_one_of(effect),
         "no two buffers overlap",
     )
+
+
+def _launch(effect: Effect) -> str:
+    grid = [f"1 <= blocks <= {effect.maximum_blocks} along x"]
+    grid += [f"{blocks_of(axis)} along {axis}" for axis in effect.further]
+    shape = effect.block_shape
+    if len(shape) > 1:
+        block = f"{' x '.join(map(str, shape))} threads along {', '.join(AXES[: len(shape)])}"
+    else:
+        block = f"{effect.threads} threads along x"
+    if len(grid) == 1 and len(shape) < 2:
+        return f"launch: {grid[0]}, {block}, y and z extents 1"
+    return f"launch: {', '.join(grid)}, {block}, all other extents 1"
 
 
 def _conditions(stated: Sequence[Less]) -> Iterator[str]:

@@ -86,6 +86,35 @@ def _possible(scene: Scene, part: Expression) -> tuple[int, ...] | None:
     return tuple(int(each <= most if negated else each < most) for each in column)
 
 
+def where(scene: Scene, condition: Expression) -> Expression:
+    """The thread's number as it is where a condition holds: with the bits that it then always has.
+
+    >>> from tylo.proofs.effects import Effect
+    >>> from tylo.proofs.ptx.scene import build
+    >>> scene = build(Effect("k", 8, (), ()))
+    >>> two = scene.domain.constant(2, 3)
+    >>> found = where(scene, scene.domain.less(scene.thread, two, 3, False))
+    >>> [part.value for part in found.operands], found.operands[0].operands[0] is scene.thread
+    ([None, 0], True)
+    """
+    domain, thread = scene.domain, scene.thread
+    may, _ = flags(scene, condition)
+    threads = [number for number, there in enumerate(may) if there]
+    if len(threads) == len(may) or not threads or thread.operator != "variable":
+        return thread
+    varies = 0
+    for number in threads:
+        varies |= number ^ threads[0]
+    bits = range(thread.width)
+    parts = [
+        domain.extract(thread, bit, 1)
+        if varies >> bit & 1
+        else domain.constant(threads[0] >> bit & 1, 1)
+        for bit in bits
+    ]
+    return domain.concatenate(parts, [1 for _ in bits])
+
+
 def never(scene: Scene, guard: Expression, condition: Expression) -> bool:
     """Whether no thread for which the guard may hold has the condition, whatever the sizes."""
     column = values(scene, condition)

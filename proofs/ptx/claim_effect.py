@@ -12,8 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tylo.layouts.errors import ClaimError
-from tylo.layouts.terms import Integer, evaluate, names
-from tylo.layouts.terms import name as named
+from tylo.layouts.terms import Integer
 from tylo.proofs.effects import (
     CONVERSIONS,
     Buffer,
@@ -32,6 +31,7 @@ from tylo.proofs.ptx.claim_scope import Scope
 from tylo.proofs.ptx.claim_tables import Table
 from tylo.proofs.ptx.claim_terms import Access
 from tylo.proofs.ptx.claim_vectors import Solve, Value, values_at_once
+from tylo.proofs.ptx.claim_writers import inverse
 from tylo.proofs.ptx.contract import extent, ranges
 from tylo.proofs.ptx.scene import build
 
@@ -98,10 +98,12 @@ def _lowered(
             claim.threads,
             tuple(buffers.values()),
             tuple(stores),
-            claim.maximum_blocks,
-            (*claim.sizes, *claim.unused),
+            claim.grid.blocks[0],
+            (*claim.sizes, *claim.unused, *claim.grid.extents),
             preconditions,
             claim.arguments,
+            block_shape=claim.grid.shape if len(claim.grid.shape) > 1 else (),
+            further=claim.grid.further,
         )
     except ClaimError as reason:
         claim.table.fail(reason.message, reason.hint)
@@ -168,10 +170,11 @@ def _value(scope: Scope, stated: ClaimedStore, buffers: Mapping[str, Buffer], va
         _indices(scope, stated, buffers, each, "from", local)
         for each in (stated.source, *stated.others)
     ]
-    if any(source_row is not None for source_row, _ in read):
-        table.fail("from: an input has one index", hint="write row * stride + column")
-    source = read[0][1]
-    return Value(row, column, source, where)
+    first, place = stated.source.buffer, read[0][1]
+    if first in scope.claim.strides:
+        stride = scope.launch(table, f"buffer.{first}", scope.claim.strides[first])
+        place = (read[0][0] or 0) * stride + place
+    return Value(row, column, place, where)
 
 
 def _indices(
@@ -194,11 +197,15 @@ def _indices(
             f"{key}: buffer {buffer.name!r} has direction {buffer.direction!r}",
             hint=f"stores go into an out buffer, and come from an in buffer: state {direction!r}",
         )
-    matrix = any(b.name == buffer.name and b.written for b in scope.claim.buffers)
+    claim = scope.claim
+    written = any(b.name == buffer.name and b.written for b in claim.buffers)
+    matrix = written or buffer.name in claim.strides
     if len(access.indices) != 1 + matrix:
+        way_out = "a matrix: give row and column" if matrix else "an array: give one"
+        if buffer.direction == "in" and not matrix:
+            way_out += f", or say the stride of its rows in [buffer.{buffer.name}]"
         table.fail(
-            f"{key}: {buffer.name} has {len(access.indices)} indices",
-            hint=f"it is {'a matrix: give row and column' if matrix else 'an array: give one'}",
+            f"{key}: {buffer.name} has {len(access.indices)} indices", hint=f"it is {way_out}"
         )
     terms = [scope.thread(table, key, index, local) for index in access.indices]
     return (terms[0] if matrix else None), terms[-1]
@@ -219,7 +226,7 @@ def _store(
         row: Integer = 0 if first.row is None else first.row
         if first.row is not None:
             index = row * target.written.stride + first.column
-        element = Element(row, first.column, **_writer(scope, stated, first))
+        element = Element(row, first.column, **_writer(scope, stated, target, first))
     try:
         return Store(
             target.name,
@@ -266,44 +273,36 @@ def _check_conversion(stated: ClaimedStore, target: Buffer, source: Buffer) -> N
         )
 
 
-def _writer(scope: Scope, stated: ClaimedStore, value: Value) -> Mapping[str, Integer]:
-    """Who writes an element: as stated, or the inverse of an index that is linear.
+def _writer(scope: Scope, stated: ClaimedStore, target: Buffer, value: Value) -> dict[str, Integer]:
+    """Who writes an element: as stated, or as the indices tell.
 
     Nothing is believed here: that it is the inverse, is an obligation.
     """
-    table = stated.table
+    claim = scope.claim
     if stated.writer is not None:
         return {
             key: scope.element(stated.table, f"writer.{key}", term)
             for key, term in stated.writer.items()
         }
-    found = None if value.row is not None else _linear(value.column, scope.claim.threads)
-    if found is None or stated.steps != 1 or stated.rounds != 1:
+    indices = {"column": value.column}
+    if value.row is not None:
+        indices["row"] = value.row
+    assert target.written is not None
+    known = {
+        each.name: (each.minimum, each.maximum) for each in (*claim.sizes, *claim.grid.extents)
+    }
+    known["blocks"] = 1, claim.grid.blocks[0]
+    for index, count in (("row", target.written.rows), ("column", target.written.columns)):
+        known[index] = 0, max(extent(known, count)[1], 1) - 1
+    found = inverse(indices, claim.threads, known)
+    if found is None:
         counters = {"round": stated.rounds, "step": stated.steps}
-        said = ["block", "thread", *(each for each, count in counters.items() if count != 1)]
-        table.fail(
+        blocks = [f"block_{axis}" for axis in ("x", *claim.grid.further)]
+        said = blocks if claim.grid.further else ["block"]
+        said += ["thread", *(each for each, count in counters.items() if count != 1)]
+        stated.table.fail(
             "needs a writer: who writes an element is not plain from into",
             hint=f"add [store.writer] with {', '.join(said[:-1])} and {said[-1]} as terms over row "
             "and column",
         )
-    per_block, per_thread = found
-    column = named("column")
-    inside = column % per_block
-    if per_thread * scope.claim.threads < per_block:
-        inside = inside % (per_thread * scope.claim.threads)
-    return {"block": column // per_block, "thread": inside // per_thread, "step": 0}
-
-
-def _linear(term: Integer, threads: int) -> tuple[int, int] | None:
-    """What a block and a thread add to a term, if these seem to be all that it is made of."""
-    if set(names(term)) != {"thread", "block"}:
-        return None
-
-    def at(thread: int, block: int) -> int:
-        return int(evaluate(term, {"thread": thread, "block": block}))
-
-    start = at(0, 0)
-    per_block, per_thread = at(0, 1) - start, at(min(1, threads - 1), 0) - start
-    points = [(thread, block) for thread in {0, threads // 2, threads - 1} for block in (0, 1, 6)]
-    linear = all(at(t, b) == start + t * per_thread + b * per_block for t, b in points)
-    return (per_block, per_thread) if linear and per_thread > 0 and per_block > 0 else None
+    return {"block": 0, "thread": 0, **found}

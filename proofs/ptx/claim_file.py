@@ -51,7 +51,9 @@ from typing import TypeVar
 from tylo.layouts.errors import ClaimError
 from tylo.layouts.ownership import Ownership
 from tylo.layouts.terms import Integer
-from tylo.proofs.effects import BLOCK_LIMIT, GRID_LIMIT, Buffer, Direction, Less, Matrix, Parameter
+from tylo.proofs.effects import Buffer, Direction, Less, Matrix, Parameter
+from tylo.proofs.effects.axes import block_of
+from tylo.proofs.ptx.claim_grid import Grid, read_grid, writer_of
 from tylo.proofs.ptx.claim_ownership import read_ownership
 from tylo.proofs.ptx.claim_tables import Table
 from tylo.proofs.ptx.claim_terms import (
@@ -107,16 +109,21 @@ class PtxClaim:
 
     table: Table
     entry: str
-    threads: int
-    maximum_blocks: int
+    grid: Grid
     target: str | None
     arguments: tuple[str, ...]
     buffers: tuple[Buffer, ...]
+    strides: dict[str, Integer]  # of inputs that have rows
     sizes: tuple[Parameter, ...]
     unused: tuple[Parameter, ...]
     preconditions: tuple[Less, ...]
     definitions: dict[str, Integer]
     stores: tuple[ClaimedStore, ...]
+
+    @property
+    def threads(self) -> int:
+        """The threads of a block."""
+        return self.grid.threads
 
 
 def read_claim(path: Path) -> PtxClaim:
@@ -161,25 +168,26 @@ def claim_from_text(text: str, file: str) -> PtxClaim:
     top = Table(file, "", data)
     if not top.has("schema") or top.data["schema"] != SCHEMA:
         top.fail(f"schema is {top.data.get('schema')!r}", hint=f'write schema = "{SCHEMA}"')
-    entry, threads = top.text("entry"), top.integer("threads", 1, BLOCK_LIMIT)
+    entry, grid = top.text("entry"), read_grid(top)
     arguments = tuple(top.texts("arguments"))
     buffers = top.table("buffer")
     sizes = top.table("size") if top.has("size") else Table(file, "size", {})
     unused = top.table("unused") if top.has("unused") else Table(file, "unused", {})
     definitions = top.table("let") if top.has("let") else Table(file, "let", {})
+    strides: dict[str, Integer] = {}
     claim = PtxClaim(
         top,
         entry,
-        threads,
-        top.integer("blocks", 1, GRID_LIMIT) if top.has("blocks") else GRID_LIMIT,
+        grid,
         top.text("target") if top.has("target") else None,
         arguments,
-        tuple(_buffer(name, buffers.table(name)) for name in buffers.data),
+        tuple(_buffer(name, buffers.table(name), strides) for name in buffers.data),
+        strides,
         tuple(_size(name, sizes.table(name)) for name in sizes.data),
         tuple(_unused(name, unused) for name in unused.data),
         _conditions(top, "assume"),
         {name: definitions.read(name, read_term) for name in definitions.data},
-        tuple(_store(table) for table in top.tables("store")),
+        tuple(_store(table, grid) for table in top.tables("store")),
     )
     top.finish()
     for names in (buffers, sizes, unused, definitions):
@@ -216,12 +224,17 @@ def _check_arguments(claim: PtxClaim) -> None:
             )
 
 
-def _buffer(name: str, table: Table) -> Buffer:
+def _buffer(name: str, table: Table, strides: dict[str, Integer]) -> Buffer:
+    """A buffer; that of an input with rows is noted in `strides`."""
     total = table.has("elements")
     if not total and not table.has("elements_per_block"):
         table.fail(
             "has no length", hint="give elements, those of all blocks, or elements_per_block"
         )
+    if table.has("stride"):
+        strides[name] = table.read("stride", read_term)
+        if table.data.get("direction") == "out":
+            table.fail("stride of what is written", hint="say written = { rows, columns, stride }")
     matrix = table.table("written") if table.has("written") else None
     shape = None
     if matrix is not None:
@@ -257,7 +270,7 @@ def _unused(name: str, table: Table) -> Parameter:
     return _built(table, lambda: Parameter(name, bits, 0, (1 << bits) - 1), finished=False)
 
 
-def _store(table: Table) -> ClaimedStore:
+def _store(table: Table, grid: Grid) -> ClaimedStore:
     owner = read_ownership(table) if table.has("ownership") else None
     count = _count(owner) if owner else 1
     writer = table.table("writer") if table.has("writer") else None
@@ -272,7 +285,7 @@ def _store(table: Table) -> ClaimedStore:
         table.read("rounds", read_term) if table.has("rounds") else 1,
         table.read("steps", read_term) if table.has("steps") else 1,
         owner,
-        None if writer is None else _writer(writer),
+        None if writer is None else _writer(writer, grid),
         table.text("computed") if table.has("computed") else "",
         table.flag("constant"),
         tuple(others),
@@ -305,12 +318,24 @@ def _count(owner: Ownership) -> int:
     return found
 
 
-def _writer(table: Table) -> dict[str, Integer]:
-    found = {key: table.read(key, read_term) for key in ("block", "thread")}
-    for each in ("round", "step"):
-        found[each] = table.read(each, read_term) if table.has(each) else 0
+def _writer(table: Table, grid: Grid) -> dict[str, Integer]:
+    """Who writes an element: a block and a thread, by number or by axis, a round and a step."""
+    stated: dict[str, Integer] = {}
+    known = [*grid.thread_names(), "round", "step"]
+    for each in (name for name in known if name.rpartition("_")[0] != "blocks"):
+        if table.has(each):
+            stated[each] = table.read(each, read_term)
     table.finish()
-    return found
+    found = writer_of(grid, stated)
+    for each in ("thread", "block", *map(block_of, grid.further)):
+        if each not in found:
+            called = f"{each}_x" if each == "block" and grid.further else each
+            table.fail(f"{called} is missing", hint="it is a string")
+    for each in ("thread", "block"):
+        several = [name for name in stated if name == each or name.startswith(f"{each}_")]
+        if each in stated and len(several) > 1:
+            table.fail(f"has {' and '.join(several)}", hint=f"state {each} once")
+    return {"round": 0, "step": 0, **found}
 
 
 def _conditions(table: Table, key: str) -> tuple[Less, ...]:

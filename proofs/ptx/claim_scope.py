@@ -1,9 +1,9 @@
 """What the names in a claim's terms stand for, at each place where a term may stand.
 
-Everywhere: sizes, and what ``[let]`` defines. Where a launch is described, ``blocks`` too. In a
-store, ``thread``, ``block``, ``round``, ``step``, ``value``, the axes of its ownership, and for
-short ``lane`` and ``warp``, which are ``thread % 32`` and ``thread / 32``. Of a writer, ``row`` and
-``column``.
+Everywhere: sizes, and what ``[let]`` defines. Where a launch is described, ``blocks`` too, by axis
+if the grid has several (`claim_grid`). In a store, the coordinates of a thread, ``round``,
+``step``, ``value``, the axes of its ownership, and for short ``lane`` and ``warp``, which are
+``thread % 32`` and ``thread / 32``. Of a writer, ``row`` and ``column``.
 """
 
 from __future__ import annotations
@@ -14,15 +14,12 @@ from tylo.layouts.errors import ClaimError
 from tylo.layouts.terms import Integer, evaluate, names, show
 from tylo.layouts.terms import name as named
 from tylo.proofs.ptx.claim_file import PtxClaim
+from tylo.proofs.ptx.claim_grid import COORDINATES
 from tylo.proofs.ptx.claim_tables import Table
 
-_THREAD: Mapping[str, Integer] = {
-    **{each: named(each) for each in ("thread", "block", "round", "step", "blocks")},
-    "lane": named("thread") % 32,
-    "warp": named("thread") // 32,
-}
-_ELEMENT: Mapping[str, Integer] = {each: named(each) for each in ("row", "column", "blocks")}
-_TAKEN = (*_THREAD, *_ELEMENT, "value")
+_ELEMENT: Mapping[str, Integer] = {each: named(each) for each in ("row", "column")}
+_STEPS: Mapping[str, Integer] = {each: named(each) for each in ("round", "step")}
+_TAKEN = ("thread", "block", *_STEPS, "blocks", "lane", "warp", *_ELEMENT, "value", *COORDINATES)
 _LARGEST = 1 << 63
 _MOST_NODES = 1000  # numbers, names and operations of one term
 
@@ -45,7 +42,7 @@ class Scope:
 
     def launch(self, table: Table, key: str, term: Integer) -> Integer:
         """A term over sizes and blocks."""
-        return self._resolve(table, key, term, {"blocks": named("blocks")})
+        return self._resolve(table, key, term, self.claim.grid.launch_names())
 
     def thread(
         self, table: Table, key: str, term: Integer, local: Mapping[str, Integer]
@@ -57,11 +54,13 @@ class Scope:
                     f"{each!r} is an axis of the ownership and a name of the claim",
                     hint="rename the size or the definition",
                 )
-        return self._resolve(table, key, term, {**_THREAD, **local})
+        names = self.claim.grid.thread_names()
+        return self._resolve(table, key, term, {**names, **_STEPS, **local})
 
     def element(self, table: Table, key: str, term: Integer) -> Integer:
         """A term about an element of a matrix."""
-        return self._resolve(table, key, term, _ELEMENT)
+        names = self.claim.grid.launch_names()
+        return self._resolve(table, key, term, {**_ELEMENT, **names})
 
     def _resolve(
         self, table: Table, key: str, term: Integer, local: Mapping[str, Integer]

@@ -68,6 +68,14 @@ class Table:
             self.fail(f"{key} is {shown}", hint=f"use an integer from {least} to {most}")
         return int(found)
 
+    def integers(self, key: str, least: int, most: int) -> list[int]:
+        """A list of so many integers."""
+        found = self._take(key, list)
+        plain = all(isinstance(each, int) and not isinstance(each, bool) for each in found)
+        if not plain or not least <= len(found) <= most:
+            self.fail(f"{key} is {found!r}", hint=f"use a list of {least} to {most} integers")
+        return list(found)
+
     def flag(self, key: str) -> bool:
         """Whether something is said to be true; nothing said is false."""
         return self.has(key) and bool(self._take(key, bool))

@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from tylo.layouts.errors import ClaimError
 from tylo.layouts.terms import Integer, evaluate, names, show
 from tylo.proofs.effects import Effect, Less
+from tylo.proofs.effects.axes import block_of, blocks_of
 from tylo.proofs.ptx.bitvector import BitVectors, Expression
 from tylo.proofs.ptx.ranges import Ranges, interval, launch_ranges
 
@@ -64,6 +65,7 @@ def ranges(effect: Effect, *more: Less) -> dict[str, tuple[int, int]]:
     rows = max((extent(known, matrix.rows)[1] for matrix in written), default=1)
     columns = max((extent(known, matrix.columns)[1] for matrix in written), default=1)
     counts = {"thread": effect.threads, "block": known["blocks"][1]}
+    counts |= {block_of(axis): known[blocks_of(axis)][1] for axis in effect.further}
     counts |= {"round": rounds, "step": steps, "row": rows, "column": columns}
     return known | {each: (0, max(count, 1) - 1) for each, count in counts.items()}
 

@@ -34,10 +34,9 @@ from tylo.layouts.terms import Integer, show
 from tylo.layouts.terms import evaluate as evaluate_term
 from tylo.layouts.terms import name as named
 from tylo.proofs.effects import Buffer, Element, Less, Matrix, Store
+from tylo.proofs.effects.axes import block_of, blocks_of
 from tylo.proofs.ptx.bitvector import Expression
 from tylo.proofs.ptx.scene import Scene
-
-_COORDINATES = ("thread", "block", "round", "step")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +167,7 @@ def _alone(
     performed = scene.performed(store)
     for position in range(_width(store, buffer)):
         at: dict[str, Integer] = {"row": element.row, "column": element.column + position}
-        for coordinate in _COORDINATES:
+        for coordinate in scene.effect.coordinates:
             inverse = evaluate_term(getattr(element, coordinate), _point(scene, at))
             found, wanted = scene.value(named(coordinate)), scene.value(inverse)
             if coordinate == "round" and store.rounds == 1 and element.round == 0:
@@ -194,11 +193,13 @@ def _reached(scene: Scene, buffer: Buffer, store: Store, at: dict[str, Integer])
     """Whether a store writes the element at (row, column)."""
     element = _element(store)
     point = _point(scene, at)
-    inverse = {c: evaluate_term(getattr(element, c), point) for c in _COORDINATES}
+    coordinates = scene.effect.coordinates
+    inverse = {c: evaluate_term(getattr(element, c), point) for c in coordinates}
     there = point | inverse
     limits: dict[str, Integer] = {
         "thread": scene.effect.threads,
         "block": named("blocks"),
+        **{block_of(axis): named(blocks_of(axis)) for axis in scene.effect.further},
         "round": store.rounds,
         "step": store.repeat,
     }
@@ -223,7 +224,7 @@ def _reached(scene: Scene, buffer: Buffer, store: Store, at: dict[str, Integer])
 
 def _point(scene: Scene, at: dict[str, Integer]) -> dict[str, Integer]:
     """Every name as itself but for row and column."""
-    names = [*_COORDINATES, "blocks", *scene.sizes]
+    names = [*scene.effect.coordinates, "blocks", *scene.sizes]
     return {**{name: named(name) for name in names}, **at}
 
 

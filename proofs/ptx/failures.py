@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tylo.layouts.terms import evaluate as evaluate_term
+from tylo.proofs.effects.axes import AXES, blocks_of, thread_along
 from tylo.proofs.ptx.bitvector import Expression, evaluate
 from tylo.proofs.ptx.obligation import Obligation
 from tylo.proofs.ptx.remedies import remedy
@@ -92,7 +94,7 @@ def failure_of(
         some = "".join(f", {name} {value}" for name, value in shown)
     counters = {"round": scene.rounds(), "step": scene.repeats()}
     step = "".join(f", {each} {point[each]}" for each, counts in counters.items() if counts)
-    where = f"thread {thread}, block {block}{step}"
+    where = _where(scene, thread, block, point) + step
     if thread < 0 and not seen:
         # No launch that was tried shows it: places in one of those would mislead.
         where = "some thread"
@@ -102,15 +104,27 @@ def failure_of(
     return Failure(thread, block, message + remedy(obligation, point if seen else None, judge))
 
 
+def _where(scene: Scene, thread: int, block: int, point: Mapping[str, int]) -> str:
+    """A thread and its block; with a coordinate for each axis, where there are several."""
+    shape, further = scene.effect.block_shape, scene.further
+    threads, blocks = str(thread), str(block)
+    if len(shape) > 1 and thread >= 0:
+        places = [evaluate_term(thread_along(shape, axis), {"thread": thread}) for axis in AXES]
+        threads = f"({', '.join(map(str, places[: len(shape)]))})"
+    if further:
+        blocks = f"({', '.join(map(str, (block, *(point[each] for each in further))))})"
+    return f"thread {threads}, block {blocks}"
+
+
 def _least_counters(obligation: Obligation, point: dict[str, int], solve: Solve) -> dict[str, int]:
-    """The point in the least round and step in which the obligation fails there."""
+    """The point in the least block, round and step in which the obligation fails there."""
     scene, domain = obligation.scene, obligation.scene.domain
     here = [
         domain.equal(variable, domain.constant(point[name], variable.width), variable.width)
         for name, variable in (("thread", scene.thread), ("block", scene.block))
     ]
     found = dict(point)
-    for name, variable in (("round", scene.round), ("step", scene.step)):
+    for name, variable in (*scene.further.items(), ("round", scene.round), ("step", scene.step)):
         if variable.value is None:
             least = _least(obligation, variable, scene.ranges[name][1] + 1, None, (*here,), solve)
             if least < 0:
@@ -147,8 +161,11 @@ def _points(
     known = [launch] if launch else launches(scene.effect)
     fitting = [sizes for sizes in known if sizes.get("blocks", block + 1) > block]
     for sizes in (fitting or known)[:_MOST_LAUNCHES]:
-        for number, step in itertools.product(range(3 if scene.rounds() else 1), steps):
-            yield scene.point(thread, block, step, sizes=sizes) | {"round": number}
+        extents = (min(_FEW_BLOCKS, sizes[blocks_of(axis)]) for axis in scene.effect.further)
+        counts = (3 if scene.rounds() else 1, *extents)
+        for step, *places in itertools.product(steps, *map(range, counts)):
+            named = dict(zip(("round", *scene.further), places, strict=True))
+            yield scene.point(thread, block, step, sizes=sizes) | named
 
 
 def _violated(obligation: Obligation, point: dict[str, int]) -> bool:

@@ -92,7 +92,7 @@ def multiply(machine: Machine, instruction: Instruction, form: Form) -> None:
         held += machine.source(instruction, form, kind, operand)
     (kind, target), width = pairs[0], form.operand_width(pairs[0][0])
     assert isinstance(target, Vector)
-    thread = machine.special["%tid.x"]
+    thread = machine.domain.extend(machine.scene.thread, machine.scene.thread.width, 32, False)
     made = [
         machine.domain.function(f"{instruction.mnemonic} {number}", [*held, thread], width)
         for number in range(len(target.elements))

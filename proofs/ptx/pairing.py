@@ -17,7 +17,7 @@ from tylo.proofs.ptx.unrolled import Unrolled
 
 _SAMPLE_THREADS = 16
 _SAMPLE_STEPS = 24
-_SAMPLE_PLACES = ((0, 0), (5, 0), (1, 2))  # block and step
+_SAMPLE_PLACES = ((0, 0, 0), (5, 1, 0), (1, 2, 2))  # block, the same along further axes, and step
 
 
 def pair(scene: Scene, stores: Sequence[Access]) -> dict[int, int]:
@@ -92,10 +92,11 @@ def sample_points(scene: Scene) -> Sequence[Mapping[str, int]]:
 def _sample_points(scene: Scene) -> Iterator[dict[str, int]]:
     effect = scene.effect
     for thread in range(0, effect.threads, max(1, effect.threads // _SAMPLE_THREADS)):
-        for block, step in _SAMPLE_PLACES:
+        for block, other, step in _SAMPLE_PLACES:
             if block < scene.most_blocks and (step == 0 or scene.repeats()):
                 for number in range(2 if scene.rounds() else 1):
-                    yield scene.settled(scene.point(thread, block, step) | {"round": number})
+                    counted = {"round": number, **dict.fromkeys(scene.further, other)}
+                    yield scene.settled(scene.point(thread, block, step) | counted)
 
 
 def sources(scene: Scene, loads: Sequence[Access]) -> list[Buffer | None]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from tylo.proofs.effects import COMPUTED, Part, Store
 from tylo.proofs.ptx.bitvector import Expression, pieces
+from tylo.proofs.ptx.by_thread import where
 from tylo.proofs.ptx.load_guards import LoadGuards
 from tylo.proofs.ptx.provenance import origins
 from tylo.proofs.ptx.scene import Scene
@@ -117,6 +118,10 @@ def _moved(
             wanted = domain.add(
                 scene.address(part.buffer, part.offset), domain.constant(start // 8, 64), 64
             )
+            thread = where(scene, inner)
+            if thread is not scene.thread:
+                # Which thread's value it is may be told by some bits of the own number.
+                found, wanted = domain.substitute([found, wanted], {"thread": thread})
             yield label, domain.bit_and(inner, scene.differ(found, wanted), 1), found, wanted
         start += piece.width
 

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from tylo.layouts.terms import Integer, names
 from tylo.layouts.terms import name as named
 from tylo.proofs.effects import Buffer, Effect, Less, Store
+from tylo.proofs.effects.axes import AXES, block_of, blocks_of, thread_along
 from tylo.proofs.ptx.bitvector import BitVectors, Expression
 from tylo.proofs.ptx.contract import expression, extent, ranges, sample
 from tylo.proofs.ptx.forms import Form
@@ -22,7 +23,7 @@ from tylo.proofs.ptx.program import Entry, Variable
 from tylo.proofs.ptx.samples import samples
 
 _Values: TypeAlias = Mapping[str, int]
-_COUNTED = ("thread", "block", "round", "step", "row", "column")
+_ELEMENT = ("row", "column")
 _MOST_SETTLED = 24  # steps tried
 _SHARED_BITS = 24
 _SHARED_STEP = 1 << 19  # farther than any shared variable reaches
@@ -56,6 +57,7 @@ class Scene:
     step: Expression
     row: Expression
     column: Expression
+    further: dict[str, Expression]  # a block's coordinates along y and z, by name
     sizes: dict[str, Expression]
     bases: dict[str, Expression]
     assumed: dict[str, tuple[Expression, ...]]
@@ -86,17 +88,15 @@ class Scene:
 
     def _value(self, term: Integer) -> Expression:
         extent(self.ranges, term)
-        variables = {
-            **{"thread": self.thread, "block": self.block, "blocks": self.blocks},
-            **{
-                "round": self.round,
-                "step": self.step,
-                "row": self.row,
-                "column": self.column,
-                **self.sizes,
-            },
+        return expression(self.domain, {**self.counted, **self.sizes, "blocks": self.blocks}, term)
+
+    @property
+    def counted(self) -> dict[str, Expression]:
+        """The variables that are counted from zero, by name."""
+        return {
+            **{"thread": self.thread, "block": self.block, "round": self.round, "step": self.step},
+            **{"row": self.row, "column": self.column, **self.further},
         }
-        return expression(self.domain, variables, term)
 
     def holds(self, condition: Less) -> Expression:
         """A condition of the contract as one bit: terms are numbers, which may be negative."""
@@ -143,7 +143,7 @@ class Scene:
         """The largest value of each variable, and the smallest of those that are not from zero."""
         # A size may be called what a variable is: those of sizes are named by their place alone.
         sizes = [self.ranges[each.name] for each in self.effect.parameters]
-        largest = {name: self.ranges[name][1] for name in (*_COUNTED, "blocks")}
+        largest = {name: self.ranges[name][1] for name in (*self.counted, "blocks")}
         largest |= {f"size{i}": most for i, (_, most) in enumerate(sizes)}
         smallest = {f"size{i}": least for i, (least, _) in enumerate(sizes)}
         return largest, smallest | {"blocks": self.ranges["blocks"][0]}
@@ -233,7 +233,7 @@ class Scene:
             used |= new
             if "block" in new and any("blocks" in each.variables for each in preconditions):
                 found = found | {"blocks"}
-            for name in new & self.made.keys():
+            for name in new & (self.made.keys() | self.further.keys()):
                 found = found.union(*(fact.variables for fact in self.assumed.get(name, ())))
             tied = [each.variables for each in preconditions]
             found = found.union(*(names for names in tied if names & used))
@@ -247,8 +247,7 @@ class Scene:
     ) -> dict[str, int]:
         """A value for every variable: a sample launch that contains this thread."""
         values = {"thread": thread, "block": block, "blocks": block + 1, "step": step}
-        values["round"] = 0
-        values |= {"row": 0, "column": 0} | dict.fromkeys(self.made, 0)
+        values |= dict.fromkeys(("round", *_ELEMENT, *self.further, *self.made), 0)
         for index, (variable, _) in enumerate(self.shared.values()):
             values[f"shared{index}"] = (index + 1) * _SHARED_STEP // variable.alignment
         known = sizes or next(
@@ -318,8 +317,10 @@ def build(effect: Effect) -> Scene:
         return variable
 
     known = ranges(effect)
-    counts = {name: counted(name, known[name][1] + 1) for name in _COUNTED}
-    thread, block, number, step, row, column = counts.values()
+    names = (*effect.coordinates, *_ELEMENT)
+    counts = {name: counted(name, known[name][1] + 1) for name in names}
+    thread, block, *others, number, step, row, column = counts.values()
+    further = dict(zip(effect.coordinates[2:], others, strict=False))
     blocks = domain.variable("blocks", 32)
     limit = domain.constant(known["blocks"][1] + 1, 32)
     assumed["blocks"] = (
@@ -332,6 +333,10 @@ def build(effect: Effect) -> Scene:
         size = domain.variable(f"size{index}", width)
         given[parameter.name] = size
         assumed[f"size{index}"] = _within(domain, size, *known[parameter.name])
+    for axis in effect.further:
+        place, count = further[block_of(axis)], given[blocks_of(axis)]
+        wide = domain.extend(place, place.width, count.width, False)
+        assumed[block_of(axis)] = (domain.less(wide, count, count.width, False),)
     bases = {}
     for index, buffer in enumerate(effect.buffers):
         zeros = buffer.alignment.bit_length() - 1
@@ -341,8 +346,8 @@ def build(effect: Effect) -> Scene:
         phase = expression(domain, given, buffer.phase * (buffer.element_bits // 8))
         bases[buffer.name] = domain.add(start, phase, 64)
     return Scene(
-        *(effect, domain, thread, block, blocks, number, step, row, column, given, bases, assumed),
-        *({}, {}, {}, {}),
+        *(effect, domain, thread, block, blocks, number, step, row, column, further, given, bases),
+        *(assumed, {}, {}, {}, {}),
         *(Tables(), {}),
         samples(effect),
         known,
@@ -357,19 +362,23 @@ def _within(domain: BitVectors, value: Expression, low: int, high: int) -> tuple
 
 
 def special_registers(scene: Scene) -> dict[str, Expression]:
-    """The special registers under a launch along x (PTX ISA 10)."""
-    domain = scene.domain
-    zero, one = domain.constant(0, 32), domain.constant(1, 32)
+    """The special registers under a launch (PTX ISA 10): threads are counted along x first."""
+    domain, effect = scene.domain, scene.effect
     thread = domain.extend(scene.thread, scene.thread.width, 32, False)
-    return {
-        "%tid.x": thread,
-        "%ntid.x": domain.constant(scene.effect.threads, 32),
-        "%laneid": domain.bit_and(thread, domain.constant(31, 32), 32),
-        "%ctaid.x": domain.extend(scene.block, scene.block.width, 32, False),
-        "%nctaid.x": scene.blocks,
-        **{f"%{name}.{axis}": zero for name in ("tid", "ctaid") for axis in "yz"},
-        **{f"%{name}.{axis}": one for name in ("ntid", "nctaid") for axis in "yz"},
-    }
+    shape = (*(effect.block_shape or (effect.threads,)), 1, 1)[:3]
+    found = {"%laneid": domain.bit_and(thread, domain.constant(31, 32), 32)}
+    for axis, threads in zip(AXES, shape, strict=True):
+        given = axis == "x" or axis in effect.further
+        block = scene.counted[block_of(axis)] if given else domain.constant(0, 32)
+        blocks = {**scene.sizes, "blocks": scene.blocks}.get(blocks_of(axis)) if given else None
+        place = domain.extract(scene.value(thread_along(shape, axis)), 0, 32)
+        found |= {
+            f"%tid.{axis}": place,
+            f"%ntid.{axis}": domain.constant(threads, 32),
+            f"%ctaid.{axis}": domain.extend(block, block.width, 32, False),
+            f"%nctaid.{axis}": domain.constant(1, 32) if blocks is None else blocks,
+        }
+    return found
 
 
 def parameters(scene: Scene, entry: Entry) -> dict[str, Expression]:

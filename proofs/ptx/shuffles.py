@@ -72,7 +72,7 @@ def opaque(machine: Machine, instruction: Instruction, form: Form) -> None:
         for kind, operand in zip(kinds[1:-1], sources, strict=True)
     ]
     width = form.operand_width(kinds[0])
-    thread = machine.special["%tid.x"]
+    thread = machine.domain.extend(machine.scene.thread, machine.scene.thread.width, 32, False)
     result = machine.domain.function(instruction.mnemonic, [*values, thread], width)
     machine.write(instruction, form, kinds[0], instruction.operands[0], result)
 

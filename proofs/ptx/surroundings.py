@@ -8,6 +8,9 @@ what is not so.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+
 from tylo.layouts.errors import PtxError
 from tylo.proofs.effects import Buffer, Effect
 from tylo.proofs.ptx.program import TYPES, Entry, Module, Variable
@@ -47,7 +50,7 @@ def require_module(module: Module, effect: Effect, architecture: str | None = No
                 hint="the proof covers kernels that declare shared variables alone, each once",
             )
     _check_parameters(entry, effect)
-    _check_launch(entry, effect.threads)
+    _check_launch(entry, effect)
     return entry
 
 
@@ -126,16 +129,26 @@ def _check_pointed(declared: Variable, buffer: Buffer | None) -> None:
         )
 
 
-def _check_launch(entry: Entry, threads: int) -> None:
-    """Bounds on the block are the effect's block: `threads` along x, one along y and z."""
+def _check_launch(entry: Entry, effect: Effect) -> None:
+    """Bounds on the block are the effect's block.
+
+    The most threads of a block are the product of what `.maxntid` says (PTX ISA 11.4.2); what
+    `.reqntid` says is the block's shape.
+    """
+    shape = (*(effect.block_shape or (effect.threads,)), 1, 1)[:3]
     for directive in ("maxntid", "reqntid"):
-        written = entry.limits.get(directive, (threads,))
-        if (*written, 1, 1)[:3] != (threads, 1, 1):
-            *shown, last = written
-            while shown and last == 1:
-                *shown, last = shown
+        written = (*entry.limits.get(directive, shape), 1, 1)[:3]
+        alike = prod(written) == effect.threads and len(effect.block_shape) > 1
+        if written != shape and not (directive == "maxntid" and alike):
             raise PtxError(
-                f"line {entry.line}: {entry.name} is limited to "
-                f"{' x '.join(map(str, (*shown, last)))} threads",
-                hint=f"the effect launches {threads}",
+                f"line {entry.line}: {entry.name} is limited to {_by(written)} threads",
+                hint=f"the effect launches {_by(shape)}",
             )
+
+
+def _by(shape: Sequence[int]) -> str:
+    """A shape in words, without extents of one at its end."""
+    shown = list(shape)
+    while len(shown) > 1 and shown[-1] == 1:
+        shown.pop()
+    return " x ".join(map(str, shown))

@@ -57,6 +57,11 @@ class Launch:
         ways = self.effect.alternatives or ((),)
         assert any(all(_holds(each, given) for each in way) for way in ways), ways
 
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """The blocks along each axis; those after x are sizes that no argument holds."""
+        return self.blocks, *(self.sizes[f"blocks_{axis}"] for axis in self.effect.further)
+
     @cached_property
     def extents(self) -> dict[str, int]:
         """The bytes of each buffer."""
@@ -89,6 +94,7 @@ class Launch:
         given = {**self.sizes, "blocks": self.blocks}
         counts = {
             "block": self.blocks,
+            **dict(zip(("block_y", "block_z"), self.grid[1:], strict=False)),
             "round": int(evaluate(store.rounds, given)),
             "step": int(evaluate(store.repeat, given)),
             "thread": self.effect.threads,
@@ -267,8 +273,8 @@ class Judge:
         launch(
             ptx,
             effect.entry,
-            where.blocks,
-            effect.threads,
+            where.grid,
+            effect.block_shape or effect.threads,
             [given[name] for name in names],
             seed=seed,
             shared_bytes=effect.shared_bytes,
