@@ -229,14 +229,29 @@ class Atoms:
         """
         counts: dict[str, dict[tuple[str, ...], int]] = {}
         for each, times in difference.items():
-            for index, name in enumerate(each if len(each) <= 2 else ()):
+            for index, name in enumerate(each if len(each) <= 3 else ()):
                 counts.setdefault(name, {})[each[:index] + each[index + 1 :]] = times
         for name, count in counts.items():
             by = content(count)
             form = {each: times // by for each, times in count.items()}
             ones = abs(form.get((), 0))
-            if ones > 1 and len(form) > 2 and self.ranges[name][0] >= 0 and (name,) not in form:
+            # Matrices in a batch: rows are counted by a size themselves.
+            nested = any(len(each) > 1 for each in form)
+            known = self.ranges[name][0] >= 0 and (name,) not in form
+            if known and len(form) > 2 and (ones > 1 or nested):
                 yield self.text(form), name, self.text(product(form, atom(name)))
+            if nested:
+                yield from self._counted_by_sizes(form)
+
+    def _counted_by_sizes(self, form: Form) -> Iterator[tuple[str, str, str]]:
+        """What the products of a form count a size by, the size, and their product."""
+        counts: dict[str, dict[tuple[str, ...], int]] = {}
+        for each, times in form.items():
+            for index, name in enumerate(each if len(each) == 2 else ()):
+                counts.setdefault(name, {})[each[:index] + each[index + 1 :]] = times
+        for name, count in counts.items():
+            if len(count) > 1 and self.ranges[name][0] >= 0:
+                yield self.text(count), name, self.text(product(count, atom(name)))
 
     def _sides(self, difference: Form) -> str:
         """The two numbers whose difference a form is."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from tylo.layouts.errors import ClaimError
 from tylo.layouts.terms import Integer
+from tylo.layouts.terms import name as named
 from tylo.proofs.effects import (
     CONVERSIONS,
     Buffer,
@@ -25,6 +26,7 @@ from tylo.proofs.effects import (
     Store,
     computed,
 )
+from tylo.proofs.effects.axes import block_of, blocks_of
 from tylo.proofs.ptx.claim_file import ClaimedStore, PtxClaim
 from tylo.proofs.ptx.claim_ownership import coordinates
 from tylo.proofs.ptx.claim_scope import Scope
@@ -284,17 +286,10 @@ def _writer(scope: Scope, stated: ClaimedStore, target: Buffer, value: Value) ->
             key: scope.element(stated.table, f"writer.{key}", term)
             for key, term in stated.writer.items()
         }
-    indices = {"column": value.column}
+    indices: dict[str, Integer] = {"column": value.column}
     if value.row is not None:
         indices["row"] = value.row
-    assert target.written is not None
-    known = {
-        each.name: (each.minimum, each.maximum) for each in (*claim.sizes, *claim.grid.extents)
-    }
-    known["blocks"] = 1, claim.grid.blocks[0]
-    for index, count in (("row", target.written.rows), ("column", target.written.columns)):
-        known[index] = 0, max(extent(known, count)[1], 1) - 1
-    found = inverse(indices, claim.threads, known)
+    found = inverse(indices, claim.threads, _known(scope, stated, target, indices))
     if found is None:
         counters = {"round": stated.rounds, "step": stated.steps}
         blocks = [f"block_{axis}" for axis in ("x", *claim.grid.further)]
@@ -306,3 +301,25 @@ def _writer(scope: Scope, stated: ClaimedStore, target: Buffer, value: Value) ->
             "and column",
         )
     return {"block": 0, "thread": 0, **found}
+
+
+def _known(
+    scope: Scope, stated: ClaimedStore, target: Buffer, indices: Mapping[str, Integer]
+) -> dict[str, tuple[int, int]]:
+    """The bounds of sizes and coordinates, and of the row and column of a store."""
+    claim, shape = scope.claim, target.written
+    assert shape is not None
+    sizes = (*claim.sizes, *claim.grid.extents)
+    known = {each.name: (each.minimum, each.maximum) for each in sizes}
+    known["blocks"] = 1, claim.grid.blocks[0]
+    counts: dict[str, Integer] = {"thread": claim.threads, "row": shape.rows}
+    counts["column"] = shape.columns
+    counts |= {block_of(axis): named(blocks_of(axis)) for axis in ("x", *claim.grid.further)}
+    for each, count in (("round", stated.rounds), ("step", stated.steps)):
+        counts[each] = scope.launch(stated.table, f"{each}s", count)
+    for each, count in counts.items():
+        known[each] = 0, max(extent(known, count)[1], 1) - 1
+    for each, term in indices.items():
+        (least, most), (low, high) = known[each], extent(known, term)
+        known[each] = min(least, low), max(most, high)
+    return known

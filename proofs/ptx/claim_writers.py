@@ -23,10 +23,10 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import lcm
+from math import lcm, prod
 
 from tylo.layouts.errors import ClaimError
 from tylo.layouts.terms import Integer, evaluate, names
@@ -63,7 +63,10 @@ def inverse(
     found: dict[str, Integer] = {}
     try:
         for index, term in indices.items():
-            for digit, value in _told(index, term, threads, known):
+            digits: list[Digit] = []
+            rest = _collect(term, 1, digits)
+            digits = [_bounded(digit, threads) for digit in digits]
+            for digit, value in _told(named(index), digits, rest, known):
                 part = value * digit.weight
                 found[digit.coordinate] = found.get(digit.coordinate, 0) + part
     except (_NoDigits, ClaimError):
@@ -72,12 +75,50 @@ def inverse(
 
 
 def _told(
-    index: str, term: Integer, threads: int, known: Ranges
+    counted: Integer, digits: list[Digit], rest: Integer, known: Ranges
+) -> Iterable[tuple[Digit, Integer]]:
+    """Each digit of a number that is `rest` more than their sum, and what it is."""
+    try:
+        return list(_by_size(counted, digits, rest, known))
+    except _NoDigits:
+        # Of row * columns + column, the row counts by a size that the columns stay below.
+        factors = {_sizes(digit.times) for digit in digits} - {()}
+        if not factors:
+            raise
+        by = max(factors, key=lambda sizes: (len(sizes), sizes))
+        size: Integer = 1
+        for each in by:
+            size = size * named(each)
+        above = [replace(d, times=_count(d.times)) for d in digits if _sizes(d.times) == by]
+        below = [digit for digit in digits if _sizes(digit.times) != by]
+        return [
+            *_told(counted // size, above, 0, known),
+            *_told(counted % size, below, rest, known),
+        ]
+
+
+def _sizes(term: Integer) -> tuple[str, ...]:
+    """The sizes that a product of them and of numbers has."""
+    if isinstance(term, int):
+        return ()
+    if term.operator == "name":
+        return (str(term.operands[0]),)
+    if term.operator != "*":
+        raise _NoDigits
+    return tuple(sorted(each for operand in term.operands for each in _sizes(operand)))
+
+
+def _count(term: Integer) -> int:
+    """The number in a product of sizes and numbers."""
+    if isinstance(term, int):
+        return term
+    return 1 if term.operator == "name" else prod(map(_count, term.operands))
+
+
+def _by_size(
+    counted: Integer, digits: list[Digit], rest: Integer, known: Ranges
 ) -> Iterator[tuple[Digit, Integer]]:
-    """Each digit of an index, and what it is."""
-    digits: list[Digit] = []
-    rest = _collect(term, 1, digits)
-    digits = [_bounded(digit, threads) for digit in digits]
+    """Digits of which each counts at least what all before it come to."""
     sizes = [_sampled(digit.times) for digit in digits]
     if len({size > 0 for size in sizes}) > 1 or 0 in sizes:
         raise _NoDigits
@@ -90,13 +131,13 @@ def _told(
             raise _NoDigits
         if _sampled(above.times) < _sampled(digit.times * digit.extent):
             raise _NoDigits
-    counted, bias = _counted(index, rest, below, digits, known)
+    value, bias = _counted(counted, rest, below, digits, known)
     for number, digit in enumerate(digits):
         if number < len(digits) - 1:
-            yield digit, _rest_of(counted, digit)
+            yield digit, _rest_of(value, digit)
         else:
             more = bias // _number(digit.times) if bias else 0
-            yield digit, counted // digit.times - more
+            yield digit, value // digit.times - more
 
 
 def _first(pair: tuple[int, Digit]) -> int:
@@ -168,10 +209,9 @@ def _bounded(digit: Digit, threads: int) -> Digit:
 
 
 def _counted(
-    index: str, rest: Integer, below: bool, digits: list[Digit], known: Ranges
+    symbol: Integer, rest: Integer, below: bool, digits: list[Digit], known: Ranges
 ) -> tuple[Integer, int]:
     """The sum of the digits as a term that is never negative, and by how much that is more."""
-    symbol = named(index)
     if not digits or (rest == 0 and not below) or _keeps(rest, digits):
         return symbol, 0
     sum_: Integer = rest - symbol if below else symbol - rest

@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tylo.layouts.terms import Integer
 from tylo.proofs.effects import Buffer, buffer_bytes
 from tylo.proofs.ptx.obligation import Obligation, Spoken
 from tylo.proofs.ptx.scene import Scene
 from tylo.proofs.ptx.symbolic import Access
 from tylo.proofs.ptx.thread_sums import under
+
+
+def _tiled(scene: Scene, term: Integer) -> Spoken:
+    """The products in an extent, of which a factor counts tiles: 32 times so many rows.
+
+    A row is compared with all rows, and not with the tiles.
+    """
+    if isinstance(term, int) or term.operator == "name":
+        return ()
+    found = tuple(pair for operand in term.operands for pair in _tiled(scene, operand))
+    if term.operator == "*" and not any(isinstance(each, int) for each in term.operands):
+        for first, second in (term.operands, term.operands[::-1]):
+            if first.operator == "*" and any(isinstance(each, int) for each in first.operands):
+                found += ((scene.value(first), scene.value(second)),)
+    return found
 
 
 def inside(
@@ -34,6 +50,7 @@ def inside(
         end = domain.add(domain.multiply(block, share, 64), share, 64)
     else:
         end = share = scene.value(buffer.total_bytes)
+        spoken = (*spoken, *_tiled(scene, buffer.elements))
     last = domain.subtract(end, width, 64)
     # A share smaller than the access would wrap `last` in the first block.
     beyond = domain.bit_or(

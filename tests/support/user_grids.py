@@ -1,4 +1,4 @@
-"""Kernels in blocks and grids of two and three axes, by NVRTC, and the claims that say what they do."""
+"""Kernels in blocks and grids of two and three axes, by NVRTC, and the claims about them."""
 
 from __future__ import annotations
 
@@ -190,22 +190,16 @@ BATCHED_CLAIM = _claim(
     ("columns <= blocks_x * 32", "rows <= blocks_y * 32"),
     _sizes("rows columns", 4096),
     _input("x", "blocks_z * (rows * columns)", "columns"),
-    _output("blocks_z", "rows * columns"),
+    _output("blocks_z * columns", "rows"),
     """
 [let]
 r = "block_x * 32 + thread_y + value * 8"
 c = "block_y * 32 + thread_x"
 [[store]]
 values = 4
-into = "y[block_z, r * rows + c]"
+into = "y[block_z * columns + r, c]"
 from = "x[block_z * rows + c, r]"
 where = ["r < columns", "c < rows"]
-[store.writer]
-block_x = "column / rows / 32"
-block_y = "column % rows / 32"
-block_z = "row"
-thread_x = "column % rows % 32"
-thread_y = "column / rows % 8"
 """,
     blocks=(128, 128, 1024),
 )
@@ -341,9 +335,7 @@ TURNED_CLAIM = COPY_CLAIM.replace("y[r, c]", "y[rows - 1 - r, columns - 1 - c]")
 # Odd extents: the lanes of a warp lie in several rows.
 ODD_BLOCK = COPY
 ODD_BLOCK_CLAIM = (
-    COPY_CLAIM.replace("[32, 8]", "[24, 10]")
-    .replace("* 32", "* 24")
-    .replace("* 8", "* 10")
+    COPY_CLAIM.replace("[32, 8]", "[24, 10]").replace("* 32", "* 24").replace("* 8", "* 10")
 )
 
 STRIDES = r"""
@@ -398,13 +390,6 @@ d = "block_z * 4 + thread_z"
 into = "y[r * depth + d, c]"
 from = "x[d * rows + r, c]"
 where = ["c < columns", "r < rows", "d < depth"]
-[store.writer]
-block_x = "column / 8"
-block_y = "row / depth / 8"
-block_z = "row % depth / 4"
-thread_x = "column % 8"
-thread_y = "row / depth % 8"
-thread_z = "row % depth % 4"
 """,
     blocks=(1024, 1024, 1024),
 )
