@@ -296,6 +296,16 @@ class Atoms:
         ordered = key if ends[0] <= ends[1] else key[::-1]
         self.factors[key] = Product(self.text(both), most, ordered, min(ends))
 
+    def differ(self, first: Form, second: Form) -> None:
+        """State the sign of a product of two forms, one of which may be negative: a difference."""
+        for count, size in ((first, second), (second, first)):
+            if self.interval(size)[0] >= 0 > self.interval(count)[0]:
+                both = product(count, size)
+                stated = list(signs(self.named(count), self.named(size), self.text(both)))
+                for each in both:
+                    if len(each) > 1:
+                        self.facts.setdefault(self._multiplied(each), []).extend(stated)
+
     def _varying(self, form: Form) -> Form:
         """A factor without what it is at least: that times the other factor is no product."""
         rest = {each: times for each, times in form.items() if each}

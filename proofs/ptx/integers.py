@@ -308,7 +308,8 @@ class _Writer:
         known = [side for side in exact if side is not None]
         if len(known) < 2 and all(map(self._has_sign, node.operands)):
             # A difference: lemmas are about numbers that are never negative.
-            first, second = (self.form(side, bits) for side in node.operands)
+            first, second = map(self.signed, node.operands)
+            self.atoms.differ(first, second)
         else:
             first, second = known if len(known) == 2 else map(self.unsigned, node.operands)
             factors = first, second
