@@ -79,7 +79,7 @@ class _Sums:
         return found
 
     def _chosen(self, node: Expression, below: list[Form]) -> Form:
-        """The other side, where the one is what it comes to under the condition."""
+        """The other side, and what the one has more where the condition holds, if it has."""
         condition, one, other = node.operands[0], below[1], below[2]
         if condition.operator == "bvxor" and condition.operands[1].value == 1:
             condition, one, other = condition.operands[0], other, one
@@ -87,7 +87,7 @@ class _Sums:
             left, right = (self.forms[side] for side in condition.operands)
             if exact(total(one, other, -1), total(left, right, -1)) is not None:
                 return other
-        return other if one == other else self._atom(node)
+        return total(other, product(self._atom(condition), total(one, other, -1)))
 
     def expression(self, domain: BitVectors, form: Form) -> Expression:
         result = domain.constant(0, _WIDTH)

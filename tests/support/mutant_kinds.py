@@ -12,6 +12,7 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import user_grids
 import user_kernels
 import user_loops
 from effect_judge import Judge, Launch
@@ -260,6 +261,16 @@ def _user_kernel(source: str, text: str, launches: Launches) -> Kind:
     return _claimed(user_loops.compiled(source), claim_from_text(text, "claim.toml"), launches)
 
 
+def _user_grid(name: str) -> Kind:
+    """A kernel in a grid of several axes: sizes that leave parts of tiles over, and the least."""
+    source, text = user_grids.RIGHT[name]
+    claim = claim_from_text(text, "claim.toml")
+    launches = tuple(
+        (sizes, sizes.pop("blocks_x")) for sizes in map(dict, user_grids.LAUNCHES[name])
+    )
+    return _claimed(user_loops.compiled(source), claim, launches)
+
+
 CLAIMS = ("fragment_order", "masked_copy", "masked_vectors", "pack_pairs", "swap_halves")
 
 SMALL: dict[str, Callable[[], Kind]] = {
@@ -274,4 +285,5 @@ GENERATED: dict[str, Callable[[], Kind]] = {
     for name, case in cases.items()
 }
 OTHERS = {name: partial(_user_kernel, *case) for name, case in KERNELS.items()}
-EVERY: dict[str, Callable[[], Kind]] = SMALL | LOOPS | OTHERS | GENERATED
+GRIDS = {f"grid: {name}": partial(_user_grid, name) for name in user_grids.RIGHT}
+EVERY: dict[str, Callable[[], Kind]] = SMALL | LOOPS | OTHERS | GRIDS | GENERATED

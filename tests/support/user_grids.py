@@ -412,3 +412,54 @@ RIGHT = {
     "strides along both axes": (STRIDES, STRIDES_CLAIM),
     "a volume": (VOLUME, VOLUME_CLAIM),
 }
+
+
+def _tables(names: str, *rows: tuple[int, ...]) -> tuple[dict[str, int], ...]:
+    return tuple(dict(zip(names.split(), row, strict=True)) for row in rows)
+
+
+_OF_ROWS = _tables(
+    "rows columns blocks_x blocks_y", (1, 1, 1, 1), (9, 33, 2, 2), (8, 32, 2, 1), (19, 70, 3, 4)
+)
+_OF_TILES = _tables(
+    "rows columns ldx ldy blocks_x blocks_y",
+    *((1, 1, 1, 1, 1, 1), (33, 40, 41, 35, 2, 2), (32, 32, 32, 32, 2, 1), (17, 70, 70, 19, 3, 2)),
+)
+_JOINED = _tables(
+    "rows columns_a columns_b blocks_x blocks_y",
+    *((1, 1, 1, 1, 1), (9, 33, 5, 2, 2), (8, 5, 40, 2, 1), (3, 32, 32, 2, 2)),
+)
+# Sizes and blocks of a few launches of each, for the machine.
+LAUNCHES = {
+    "copy": _OF_ROWS,
+    "transpose": _OF_ROWS,
+    "tiled transpose": _OF_TILES,
+    "tiled transpose, an element a thread": _OF_TILES,
+    "tiled transpose of halves": _OF_TILES,
+    "transpose of whole tiles": _tables("blocks_x blocks_y", (1, 1), (2, 1), (2, 3)),
+    "transposes in a batch": _tables(
+        "rows columns blocks_x blocks_y blocks_z",
+        *((1, 1, 1, 1, 2), (33, 40, 2, 2, 3), (32, 32, 1, 2, 1)),
+    ),
+    "pitch": _tables(
+        "rows columns px py blocks_x blocks_y",
+        *((1, 1, 4, 8, 1, 1), (9, 33, 136, 140, 2, 2), (8, 32, 128, 128, 2, 1)),
+    ),
+    "bias to all rows": _OF_ROWS,
+    "columns joined": _JOINED,
+    "columns split": _JOINED,
+    "windows": _tables(
+        "height width blocks_x blocks_y", (1, 1, 1, 1), (9, 33, 2, 2), (8, 32, 1, 1), (3, 5, 2, 1)
+    ),
+    "turned around": _OF_ROWS,
+    "an odd block": _tables(
+        "rows columns blocks_x blocks_y", (1, 1, 1, 1), (11, 33, 2, 2), (10, 24, 2, 1)
+    ),
+    "strides along both axes": _tables(
+        "rows columns blocks_x blocks_y", (1, 1, 1, 1), (20, 70, 2, 1), (17, 33, 1, 2), (3, 3, 3, 2)
+    ),
+    "a volume": _tables(
+        "depth rows columns blocks_x blocks_y blocks_z",
+        *((1, 1, 1, 1, 1, 1), (5, 9, 10, 2, 2, 2), (4, 8, 8, 1, 2, 1)),
+    ),
+}

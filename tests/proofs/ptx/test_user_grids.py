@@ -1,0 +1,155 @@
+"""Blocks and grids of several axes: right kernels hold for every size, wrong ones are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+import user_grids as grids
+import user_loops
+from tylo.proofs.ptx.claim_check import Examined, check_text
+from tylo.proofs.ptx.claim_file import claim_from_text
+from tylo.proofs.ptx.inprocess import solve
+from tylo.proofs.ptx.workers import Workers
+
+
+def checked(source: str, claim: str, architecture: str = "sm_90a") -> Examined:
+    ptx = user_loops.compiled(source, architecture)
+    return check_text(ptx, claim_from_text(claim, "claim.toml"), solve)
+
+
+def unproven(found: Examined) -> str:
+    return "\n".join(str(each) for each in found.validation.verdicts if each.verdict != "holds")
+
+
+@pytest.mark.parametrize("name", grids.RIGHT)
+def test_right_kernels_hold_for_every_size(name: str) -> None:
+    found = checked(*grids.RIGHT[name])
+    assert found.verdict == "holds", unproven(found)
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_120"])
+@pytest.mark.parametrize("name", ["transpose", "tiled transpose"])
+def test_they_hold_as_other_architectures_have_them(name: str, architecture: str) -> None:
+    found = checked(*grids.RIGHT[name], architecture)
+    assert found.verdict == "holds", unproven(found)
+
+
+@pytest.mark.parametrize("name", ["tiled transpose", "transpose of whole tiles"])
+def test_both_solvers_agree(name: str) -> None:
+    source, claim = grids.RIGHT[name]
+    with Workers(patience=60) as workers:
+        found = check_text(grids_ptx(source), claim_from_text(claim, "claim.toml"), workers)
+    assert found.verdict == "holds", unproven(found)
+
+
+def grids_ptx(source: str) -> str:
+    return user_loops.compiled(source)
+
+
+# An edit of a right kernel, and an obligation that fails.
+WRONG = [
+    ("copy", "y[r * columns + c]", "y[c * columns + r]", "address"),
+    ("copy", "= x[r * columns + c]", "= x[c * rows + r]", "part 0"),
+    ("copy", "c < columns", "c <= columns", "where"),
+    ("copy", "r < rows && ", "", "where"),
+    ("copy", "blockIdx.y * blockDim.y", "blockIdx.y * blockDim.x", "address"),
+    ("copy", "blockIdx.x * blockDim.x", "blockIdx.y * blockDim.x", "address"),
+    ("copy", "+ threadIdx.y", "+ threadIdx.x", "address"),
+    ("transpose", "y[c * rows + r]", "y[c * columns + r]", "address"),
+    ("transpose", "y[c * rows + r]", "y[r * columns + c]", "address"),
+    ("transpose", "&& c < columns", "", "where"),
+    ("transpose", "r < rows", "r < rows - 1", "made"),
+    ("tiled transpose", "  __syncthreads();\n", "", "written"),
+    (
+        "tiled transpose",
+        "= tile[threadIdx.x][threadIdx.y + j]",
+        "= tile[threadIdx.y + j][threadIdx.x]",
+        "part 0",
+    ),
+    ("tiled transpose", "c = blockIdx.y * 32", "c = blockIdx.x * 32", "address"),
+    ("tiled transpose", "y[(r + j) * ldy + c]", "y[(r + j) * ldx + c]", "address"),
+    ("tiled transpose", "y[(r + j) * ldy + c]", "y[(r + j) * rows + c]", "address"),
+    ("tiled transpose", "x[(r + j) * ldx + c]", "x[(r + j) * columns + c]", "part 0"),
+    ("tiled transpose", "r + j < rows && c < columns", "r + j < columns && c < rows", "bounds"),
+    ("tiled transpose", "r + j < rows && ", "", "bounds"),
+    ("tiled transpose", "r + j < columns && c < rows", "r + j < columns", "where"),
+    ("tiled transpose", "tile[32][33]", "tile[32][31]", "race"),
+    ("tiled transpose", "tile[32][33]", "tile[31][33]", "shared bounds"),
+    (
+        "tiled transpose",
+        "tile[threadIdx.y + j][threadIdx.x] =",
+        "tile[threadIdx.y + j][threadIdx.x ^ 1] =",
+        "part 0",
+    ),
+    ("tiled transpose, an element a thread", "  __syncthreads();\n", "", "written"),
+    (
+        "tiled transpose, an element a thread",
+        "= tile[threadIdx.x][threadIdx.y]",
+        "= tile[threadIdx.y][threadIdx.x]",
+        "part 0",
+    ),
+    (
+        "tiled transpose, an element a thread",
+        "r = blockIdx.x * 32 + threadIdx.y",
+        "r = blockIdx.x * 32 + threadIdx.x",
+        "address",
+    ),
+    (
+        "tiled transpose of halves",
+        "tile[threadIdx.x][threadIdx.y + j]",
+        "tile[threadIdx.x][threadIdx.y + (j ^ 8)]",
+        "part 0",
+    ),
+    ("transpose of whole tiles", "* height + c", "* width + c", "address"),
+    ("transpose of whole tiles", "* width + c", "* height + c", "part 0"),
+    ("transpose of whole tiles", "  __syncthreads();\n", "", "written"),
+    ("transpose of whole tiles", "gridDim.y * 32", "gridDim.y * 33", "address"),
+    ("transposes in a batch", "y += (size_t)blockIdx.z", "y += (size_t)blockIdx.y", "address"),
+    (
+        "transposes in a batch",
+        "x += (size_t)blockIdx.z * rows * columns",
+        "x += (size_t)blockIdx.z * rows * rows",
+        "part 0",
+    ),
+    ("transposes in a batch", "y[(r + j) * rows + c]", "y[(r + j) * columns + c]", "address"),
+    ("pitch", "y + r * py", "y + r * px", "address"),
+    ("pitch", "x + r * px", "x + r * columns", "part 0"),
+    ("pitch", "c < columns && ", "", "where"),
+    ("bias to all rows", "= bias[c]", "= bias[r]", "part 0"),
+    ("bias to all rows", "= bias[c]", "= bias[c + 1]", "bounds"),
+    ("bias to all rows", "r < rows", "r <= rows", "where"),
+    ("columns joined", "row[columns_a + c]", "row[columns_b + c]", "address"),
+    ("columns joined", "b[r * columns_b + c]", "b[r * columns_a + c]", "part 0"),
+    ("columns joined", "c < columns_b", "c < columns_a + columns_b", "where"),
+    ("columns joined", "r >= rows", "r > rows", "where"),
+    ("columns split", "+ c - columns_a] =", "+ c] =", "address"),
+    ("columns split", "if (c < columns_a)", "if (c <= columns_a)", "where"),
+    ("columns split", "c >= columns)", "c > columns)", "where"),
+    ("windows", "x[(r + i) * (width + 2) + c + j]", "x[(r + j) * (width + 2) + c + i]", "part 0"),
+    ("windows", "x[(r + i) * (width + 2)", "x[(r + i) * width", "part 0"),
+    ("windows", "i * 3 + j] =", "j * 3 + i] =", "part 0"),
+    ("turned around", "columns - 1 - c)]", "columns - c)]", "address"),
+    ("turned around", "(rows - 1 - r)", "(rows - r)", "address"),
+    ("turned around", "(columns - 1 - c)", "c", "address"),
+    ("an odd block", "blockIdx.x * blockDim.x", "blockIdx.x * 32", "address"),
+    ("an odd block", "+ threadIdx.y", "+ threadIdx.x / 24", "address"),
+    ("an odd block", "r < rows", "r < rows + 1", "where"),
+    ("strides along both axes", "r += gridDim.y * 8", "r += gridDim.x * 8", "address"),
+    ("strides along both axes", "c += gridDim.x * 32", "c += gridDim.x * 16", "address"),
+    ("strides along both axes", "c < columns", "c < columns - 1", "made"),
+    ("a volume", "(r * depth + d)", "(r * rows + d)", "address"),
+    ("a volume", "(d * rows + r)", "(r * depth + d)", "part 0"),
+    ("a volume", "&& d < depth", "", "where"),
+]
+
+
+@pytest.mark.parametrize(("name", "old", "new", "label"), WRONG)
+def test_wrong_kernels_are_refused(name: str, old: str, new: str, label: str) -> None:
+    source, claim = grids.RIGHT[name]
+    assert source.count(old) == 1
+    found = checked(source.replace(old, new), claim)
+    assert found.verdict == "fails", unproven(found)
+    failures = [v for v in found.validation.failures if label in v.obligation.label]
+    assert failures, unproven(found)
+    assert all(v.obligation.line for v in failures)
+    assert any(v.failure and v.failure.thread >= 0 for v in failures), failures
