@@ -55,7 +55,8 @@ class Examined:
         """What whoever launches the kernel has to see to."""
         any_value = tuple(f"{each.name}: any {each.bits} bits" for each in self.claim.unused)
         unused = tuple(f"0 <= {each.name} <= {each.maximum}" for each in self.claim.unused)
-        return tuple(each for each in self.validation.assumptions if each not in unused) + any_value
+        stated = [each for each in self.validation.assumptions if each not in unused]
+        return (*map(self.claim.grid.words, stated), *any_value)
 
     def stated(self, verdict: Verdict) -> str:
         """Where in the claim's file the store that a verdict is about was stated."""

@@ -14,11 +14,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import prod
 
 from tylo.layouts.errors import ClaimError
-from tylo.layouts.terms import Integer
+from tylo.layouts.terms import Integer, show
 from tylo.layouts.terms import name as named
 from tylo.proofs.effects import BLOCK_LIMIT, GRID_LIMIT, Parameter
 from tylo.proofs.effects.axes import (
@@ -75,6 +76,23 @@ class Grid:
         found |= {f"block_{axis}": named(block_of(axis)) for axis in ("x", *self.further)}
         lanes = {"lane": named("thread") % 32, "warp": named("thread") // 32}
         return {**found, **self.launch_names(), **lanes}
+
+    def words(self, text: str) -> str:
+        """A text about an effect in the names of a claim, where those are by axis.
+
+        >>> Grid((32, 8), (9, 9)).words("block * 32 + thread % 32 < columns, blocks 3, block (0, 1)")
+        'block_x * 32 + thread_x < columns, blocks_x 3, block (0, 1)'
+        """
+        if len(self.shape) > 1:
+            for axis in AXES[: len(self.shape)]:
+                place = thread_along(self.shape, axis)
+                if not isinstance(place, int) and place.operator != "name":
+                    shown = rf"(?<![*/%] ){re.escape(show(place))}\b"
+                    text = re.sub(shown, f"thread_{axis}", text)
+        if self.further:
+            text = re.sub(r"\bblock(s?)\b(?! [(\d])", r"block\1_x", text)
+            text = re.sub(r"\bblocks (?=\d)", "blocks_x ", text)
+        return text
 
 
 def read_grid(table: Table) -> Grid:

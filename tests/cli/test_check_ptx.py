@@ -12,7 +12,7 @@ import pytest
 from tylo.cli import main
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "ptx"
-KERNELS = ("swap_halves", "pack_pairs", "fragment_order", "masked_copy")
+KERNELS = ("swap_halves", "pack_pairs", "fragment_order", "masked_copy", "transpose")
 
 
 def check(ptx: Path | str, claim: Path | str, *options: str) -> int:
@@ -60,6 +60,7 @@ WRONG = {
     "pack_pairs": ("st.global.v2.b32", 0, "found floats+12, wanted floats+8"),
     "fragment_order": ("st.global.v4.b32", 0, "found x+256, wanted x+4"),
     "masked_copy": ("@%p2 st.global.b32", 0, "performed only where block * 256 + thread * 2 + 1"),
+    "transpose": ("st.global.f32", 32, "thread (0, 1), block (0, 0): found y+"),
 }
 
 
@@ -67,13 +68,13 @@ WRONG = {
 def test_wrong_kernels_fail_at_a_line_and_a_lane(
     capsys: pytest.CaptureFixture[str], kernel: str
 ) -> None:
-    instruction, lane, message = WRONG[kernel]
+    instruction, thread, message = WRONG[kernel]
     ptx = example(f"{kernel}_wrong")
     result = checked(capsys, ptx, claim_of(kernel), 1)
     failures = [each for each in result["obligations"] if each["verdict"] == "fails"]
     first = next(each for each in failures if each["text"].startswith(instruction))
     assert instruction in ptx.read_text().splitlines()[first["line"] - 1]
-    assert (first["lane"], first["thread"], first["block"]) == (lane, lane, 0)
+    assert (first["lane"], first["thread"], first["block"]) == (thread % 32, thread, 0)
     assert message in first["message"]
     assert first["stated"].startswith("store 0")
 

@@ -41,7 +41,8 @@ def _print(options: argparse.Namespace, found: Examined) -> None:
     for verdict in verdicts:
         if verdict.verdict != "holds":
             stated = found.stated(verdict)
-            print(f"  {verdict}" + (f" (claim: {stated})" if stated else ""))
+            words = found.claim.grid.words(str(verdict))
+            print(f"  {words}" + (f" (claim: {stated})" if stated else ""))
     where: dict[tuple[int, str], list[str]] = defaultdict(list)
     for verdict in verdicts:
         if verdict.verdict == "holds":
@@ -101,7 +102,7 @@ def _obligation(found: Examined, verdict: Verdict) -> dict[str, Any]:
         "stated": found.stated(verdict),
     }
     if failure is not None:
-        entry["message"] = failure.message
+        entry["message"] = found.claim.grid.words(failure.message)
         if failure.thread >= 0:
             entry |= {"thread": failure.thread, "lane": failure.lane, "block": failure.block}
     return entry

@@ -28,7 +28,8 @@ _SOFTMAX = (
     "softmax: across memory, over lanes",
 )
 _LOOP = "loop: a grid, by fours"
-_SLOW = (_LOOP, "softmax", "product", "four steps a trip", "sequential", *_SOFTMAX)
+_GRIDS = ("grid: copy", "grid: tiled transpose")
+_SLOW = (_LOOP, _GRIDS[1], "softmax", "product", "four steps a trip", "sequential", *_SOFTMAX)
 
 
 def drawn(ptx: str, most: int) -> list[PtxMutant]:
@@ -36,7 +37,7 @@ def drawn(ptx: str, most: int) -> list[PtxMutant]:
     return random.Random(5).sample(every, min(most or len(every), len(every)))
 
 
-@pytest.mark.parametrize("name", [*SMALL, *_SOFTMAX, _LOOP])
+@pytest.mark.parametrize("name", [*SMALL, *_SOFTMAX, _LOOP, *_GRIDS])
 def test_wrong_mutants_are_refused(name: str) -> None:
     kind = EVERY[name]()
     few = _FEWER if name in _SLOW else _FEW

@@ -6,6 +6,8 @@ import pytest
 
 import user_grids as grids
 import user_loops
+from claim_texts import edited
+from tylo.layouts.errors import ClaimError, PtxError
 from tylo.proofs.ptx.claim_check import Examined, check_text
 from tylo.proofs.ptx.claim_file import claim_from_text
 from tylo.proofs.ptx.inprocess import solve
@@ -38,12 +40,9 @@ def test_they_hold_as_other_architectures_have_them(name: str, architecture: str
 def test_both_solvers_agree(name: str) -> None:
     source, claim = grids.RIGHT[name]
     with Workers(patience=60) as workers:
-        found = check_text(grids_ptx(source), claim_from_text(claim, "claim.toml"), workers)
+        ptx = user_loops.compiled(source)
+        found = check_text(ptx, claim_from_text(claim, "claim.toml"), workers)
     assert found.verdict == "holds", unproven(found)
-
-
-def grids_ptx(source: str) -> str:
-    return user_loops.compiled(source)
 
 
 # An edit of a right kernel, and an obligation that fails.
@@ -153,3 +152,124 @@ def test_wrong_kernels_are_refused(name: str, old: str, new: str, label: str) ->
     assert failures, unproven(found)
     assert all(v.obligation.line for v in failures)
     assert any(v.failure and v.failure.thread >= 0 for v in failures), failures
+
+
+# An edit of a claim about a kernel that is right, and what is said.
+WRONG_CLAIMS = {
+    "rows left out": ("copy", ", 'rows <= blocks_y * 8'", "", "nothing left out"),
+    "columns left out": (
+        "transpose",
+        "columns <= blocks_x * 32",
+        "columns <= blocks_x * 33",
+        "nothing left out",
+    ),
+    "rows that overlap": ("tiled transpose", ', "rows <= ldy"', "", "rows apart"),
+    "an element twice": ("bias to all rows", "y[r, c]", "y[r, thread_x]", "no other thread"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_CLAIMS)
+def test_claims_that_do_not_say_each_element_once_are_refused(case: str) -> None:
+    name, old, new, label = WRONG_CLAIMS[case]
+    source, claim = grids.RIGHT[name]
+    found = checked(source, edited(claim, (old.replace("'", '"'), new)))
+    assert found.verdict == "fails"
+    assert any(label in each.obligation.label for each in found.validation.failures)
+
+
+MALFORMED = {
+    "four axes": ("[32, 8]", "[32, 8, 1, 1]", "use a list of 1 to 3 integers"),
+    "half an axis": ("[32, 8]", "[32, 8.5]", "use a list of 1 to 3 integers"),
+    "no threads": ("[32, 8]", "[32, 0]", "threads is 0 along y"),
+    "too many threads": ("[32, 8]", "[64, 32]", "a block of 64 x 32 threads"),
+    "too deep": ("[32, 8]", "[1, 1, 128]", "a block of 1 x 1 x 128 threads"),
+    "too many blocks": (
+        "blocks = [65535, 65535]",
+        "blocks = [1, 65536]",
+        "blocks is 65536 along y",
+    ),
+    "a block of a grid": (
+        "block_y * 8 + thread_y",
+        "block * 8 + thread_y",
+        "mentions block; known here",
+    ),
+    "blocks of a grid": ("rows <= blocks_y * 8", "rows <= blocks * 8", "mentions blocks"),
+    "an axis that is not there": ("block_y * 8 + thread_y", "block_z", "mentions block_z"),
+    "shares of blocks": (
+        'elements = "rows * columns"\nalignment = 4\nstride',
+        'elements_per_block = "columns"\nalignment = 4\nstride',
+        "elements for each block, in a grid of several axes",
+    ),
+    "a coordinate as a size": ("[let]", "[let]\nblock_y = 1", "'block_y' already has a meaning"),
+    "one index": ('from = "x[r, c]"', 'from = "x[c]"', "x has 1 indices; it is a matrix"),
+    "a writer without an axis": (
+        'from = "x[r, c]"',
+        'from = "x[r, c]"\nwriter = { block_x = 0, thread = 0 }',
+        "block_y is missing",
+    ),
+    "two threads": (
+        'from = "x[r, c]"',
+        'from = "x[r, c]"\nwriter = { block_x = 0, block_y = 0, thread = 0, thread_x = 0 }',
+        "has thread and thread_x",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MALFORMED)
+def test_what_is_no_grid_is_refused_in_a_sentence(case: str) -> None:
+    old, new, message = MALFORMED[case]
+    with pytest.raises(ClaimError) as refusal:
+        checked(grids.COPY, edited(grids.COPY_CLAIM, (old, new)))
+    assert message in f"{refusal.value.message}; {refusal.value.hint}"
+
+
+def test_rows_of_an_input_have_a_stride() -> None:
+    claim = edited(grids.COPY_CLAIM, ('stride = "columns"\n[buffer.y]', "[buffer.y]"))
+    with pytest.raises(ClaimError) as refusal:
+        checked(grids.COPY, claim)
+    assert "say the stride of its rows in [buffer.x]" in refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    ("bounds", "refused"),
+    [
+        (".maxntid 256, 1, 1", False),  # so many threads, in whatever shape
+        (".maxntid 32, 8, 1", False),
+        (".reqntid 32, 8, 1", False),
+        (".reqntid 32, 8", False),
+        (".maxntid 512, 1, 1", True),
+        (".reqntid 256, 1, 1", True),
+        (".reqntid 8, 32, 1", True),
+    ],
+)
+def test_bounds_on_the_block_are_those_of_its_shape(bounds: str, refused: bool) -> None:
+    ptx = user_loops.compiled(grids.COPY)
+    bounded = ptx.replace(")\n{", f")\n{bounds}\n{{", 1)
+    assert bounded != ptx
+    claim = claim_from_text(grids.COPY_CLAIM, "claim.toml")
+    if not refused:
+        assert check_text(bounded, claim, solve).verdict == "holds"
+        return
+    with pytest.raises(PtxError, match="is limited to"):
+        check_text(bounded, claim, solve)
+
+
+# Threads that differ in y alone are two threads: of what is shared, and of what a warp does.
+ONE_PLACE = r"""
+extern "C" __global__ void
+k(const float* __restrict__ x, float* __restrict__ y, int rows, int columns) {
+  __shared__ float line[256];
+  int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 8 + threadIdx.y;
+  bool inside = r < rows && c < columns;
+  line[threadIdx.x] = inside ? x[r * columns + c] : 0.0f;
+  __syncthreads();
+  if (inside) y[r * columns + c] = line[threadIdx.x];
+}"""
+
+
+def test_threads_of_one_column_are_several() -> None:
+    found = checked(ONE_PLACE, grids.COPY_CLAIM)
+    assert found.verdict == "fails"
+    assert any("no race" in each.obligation.label for each in found.validation.failures)
+    own = ONE_PLACE.replace("line[threadIdx.x]", "line[threadIdx.y * 32 + threadIdx.x]")
+    assert checked(own, grids.COPY_CLAIM).verdict == "holds"

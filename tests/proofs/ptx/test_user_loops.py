@@ -177,9 +177,18 @@ def test_rounds_are_asked_for() -> None:
 )
 def test_a_writer_is_asked_for_with_all_that_counts(claim: str, counters: str) -> None:
     source = loops.GRID if claim is loops.GRID_CLAIM else loops.NESTED
+    turned = claim.replace('"y[index]"', '"y[index ^ 1]"').replace("place]", "place ^ 1]", 1)
     with pytest.raises(ClaimError) as refusal:
-        checked(source, claim[: claim.index("[store.writer]")])
+        checked(source, turned[: turned.index("[store.writer]")])
     assert counters in refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    "name", ["rows, as they stand", "rows of an array", "a grid of vectors", "rows by a grid"]
+)
+def test_a_writer_need_not_be_said_where_the_index_tells(name: str) -> None:
+    source, claim = loops.RIGHT[name]
+    assert checked(source, claim[: claim.index("[store.writer]")]).verdict == "holds"
 
 
 def test_what_the_target_does_not_have_is_refused() -> None:
