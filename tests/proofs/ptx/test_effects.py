@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from typing import Any
 
 import pytest
@@ -13,9 +14,13 @@ from tylo.layouts.terms import name
 from tylo.proofs.effects import (
     Buffer,
     Effect,
+    Element,
+    Less,
+    Matrix,
     Parameter,
     Part,
     Store,
+    assumptions,
     effect_from_json,
     effect_to_json,
 )
@@ -43,6 +48,81 @@ def test_json_round_trip_is_canonical(kernels: Any) -> None:
         assert json.dumps(effect_to_json(again), sort_keys=True) == text
     assert "parameters" not in effect_to_json(EFFECT)
     assert "repeat" not in effect_to_json(EFFECT)["stores"][0]
+
+
+def in_a_grid(**changed: Any) -> Effect:
+    """A copy of rows in blocks of 32 x 8 threads, in a grid of two axes."""
+    rows, row = name("rows"), name("block_y") * 8 + THREAD // 32
+    column = BLOCK * 32 + THREAD % 32
+    place = row * 64 + column
+    writer = Element(
+        row,
+        column,
+        block=name("column") // 32,
+        thread=name("row") % 8 * 32 + name("column") % 32,
+        block_y=name("row") // 8,
+    )
+    given: dict[str, Any] = {
+        "buffers": (
+            Buffer("x", "in", 32, None, 4, elements=rows * 64),
+            Buffer("y", "out", 32, None, 4, elements=rows * 64, written=Matrix(rows, 64, 64)),
+        ),
+        "stores": (
+            Store(
+                "y",
+                place * 4,
+                (Part(32, "move", "x", place * 4),),
+                where=(Less(row, rows), Less(column, 64)),
+                element=writer,
+            ),
+        ),
+        "maximum_blocks": 9,
+        "parameters": (Parameter("rows", 32, 1, 99), Parameter("blocks_y", 32, 1, 99)),
+        "preconditions": (Less(rows, name("blocks_y") * 8 + 1), Less(1, name("blocks"))),
+        "arguments": ("x", "y", "rows"),
+        "block_shape": (32, 8),
+        "further": ("y",),
+    }
+    return Effect("k", 256, **(given | changed))
+
+
+def test_a_grid_of_axes_survives_a_round_trip() -> None:
+    effect = in_a_grid()
+    assert effect_from_json(json.loads(json.dumps(effect_to_json(effect)))) == effect
+    assert effect.coordinates == ("thread", "block", "block_y", "round", "step")
+    assert "further" not in effect_to_json(EFFECT)
+    assert assumptions(effect)[0] == (
+        "launch: 1 <= blocks <= 9 along x, blocks_y along y, 32 x 8 threads along x, y, "
+        "all other extents 1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"block_shape": (32, 4)}, "a block of 32 x 4 threads"),
+        ({"block_shape": (2, 2, 2, 32)}, "256 threads in all"),
+        ({"block_shape": (1, 2, 128)}, "a block of 1 x 2 x 128 threads"),
+        ({"further": ("z",)}, "y, or y and z"),
+        ({"further": ("y", "z")}, "and 'blocks_z'"),
+        ({"further": ()}, "mentions block_y|and 'blocks_y'"),
+        ({"arguments": ("x", "y", "rows", "blocks_y")}, "and 'blocks_y'"),
+        ({"parameters": (Parameter("rows", 32, 1, 99),)}, "mentions blocks_y|and 'blocks_y'"),
+        (
+            {"parameters": (Parameter("rows", 32, 1, 99), Parameter("blocks_y", 32, 0, 99))},
+            "a parameter from 1 to 65535",
+        ),
+        (
+            {"parameters": (Parameter("rows", 32, 1, 99), Parameter("blocks_y", 32, 1, 65536))},
+            "a parameter from 1 to 65535",
+        ),
+        ({"buffers": (SOURCE, TARGET), "stores": (STORE,)}, "elements for each block"),
+    ],
+)
+def test_what_is_no_grid_is_refused(changed: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ClaimError) as refusal:
+        in_a_grid(**changed)
+    assert re.search(reason, f"{refusal.value.message}; {refusal.value.hint}")
 
 
 @pytest.mark.parametrize(
