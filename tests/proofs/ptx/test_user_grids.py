@@ -154,7 +154,7 @@ def _by_default() -> Iterator[Any]:
         yield pytest.param(*case, marks=[pytest.mark.nightly] * (seen[case[0]] > 3))
 
 
-@pytest.mark.parametrize(("name", "old", "new", "label"), _by_default())
+@pytest.mark.parametrize(("name", "old", "new", "label"), list(_by_default()))
 def test_wrong_kernels_are_refused(name: str, old: str, new: str, label: str) -> None:
     source, claim = grids.RIGHT[name]
     assert source.count(old) == 1
