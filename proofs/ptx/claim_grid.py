@@ -80,8 +80,8 @@ class Grid:
     def words(self, text: str) -> str:
         """A text about an effect in the names of a claim, where those are by axis.
 
-        >>> Grid((32, 8), (9, 9)).words("block * 32 + thread % 32 < columns, blocks 3, block (0, 1)")
-        'block_x * 32 + thread_x < columns, blocks_x 3, block (0, 1)'
+        >>> Grid((32, 8), (9, 9)).words("block * 32 + thread % 32 < n, blocks 3, block (0, 1)")
+        'block_x * 32 + thread_x < n, blocks_x 3, block (0, 1)'
         """
         if len(self.shape) > 1:
             for axis in AXES[: len(self.shape)]:
