@@ -112,7 +112,7 @@ class Workers:
 
 
 def reduced(script: str, core: Sequence[int]) -> str | None:
-    """A script that asserts only those of a core, counted from zero; None if lines hide them.
+    r"""A script that asserts only those of a core, counted from zero; None if lines hide them.
 
     Where some assertions cannot hold together, all of them cannot: "unsat" of the part says so of
     the whole, and nothing else that is said of the part says anything.
