@@ -54,6 +54,8 @@ _STREAMED = {4: (256, 32, 16), 2: (128, 64, 8)}
 _NEAR_COLUMNS, _NEAR = 2048, {4: (64, 64, 16), 2: (64, 64, 16)}
 _COLUMNS, _MASKED_COLUMNS = 16, 8  # of a thread and step: addresses take registers too
 _THREADS = 512  # on a multiprocessor, with 128 registers each
+# The assembler for these major capabilities takes more registers beside a mask.
+_MASKED_THREADS = {10: 256}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +72,27 @@ def across_shape(request: SoftmaxRequest) -> AcrossShape:
     vector, size = _vector(request), BYTES[request.dtype]
     widest = _lanes(request, vector)
     unmasked = request.mask is None
+    major, _ = request.capability
+    room = _THREADS if unmasked else _MASKED_THREADS.get(major, _THREADS)
     least = min(widest, max(1, _SHORTEST // (vector * size)))
     elements = _HELD_ELEMENTS if unmasked else _MASKED_ELEMENTS
     for values, warps, threads in (_HELD if vector > 1 else elements)[size]:
         lanes = widest
         while lanes >= least:
-            found = _holding(request, vector, lanes, values // vector, warps)
+            most = min(warps, room // _LANES)
+            found = _holding(request, vector, lanes, values // vector, most)
             if found is not None:
-                return _shape(found, held=True, threads=threads if unmasked else _THREADS)
+                return _shape(found, held=True, threads=threads if unmasked else room)
             lanes //= 2
     near = request.columns <= _NEAR_COLUMNS
     piece, values, warps = (_NEAR if near else _STREAMED)[size]
     values = min(values, vector * (_COLUMNS if unmasked else _MASKED_COLUMNS))
+    warps = min(warps, room // _LANES)
     lanes = max(least, min(widest, piece // (vector * size)))
     if near:
         beside = _LANES // lanes * warps
         values = min(values, vector * power_above(-(-request.columns // (2 * beside))))
-    return _shape(AcrossTile(vector, lanes, values // vector, warps), held=False, threads=_THREADS)
+    return _shape(AcrossTile(vector, lanes, values // vector, warps), held=False, threads=room)
 
 
 def _shape(tile: AcrossTile, *, held: bool, threads: int) -> AcrossShape:

@@ -34,11 +34,16 @@ def pair(scene: Scene, stores: Sequence[Access]) -> dict[int, int]:
             for index in goals.get(address, []):
                 agree[position, index] += 1
     pairing: dict[int, int] = {}
-    for (position, index), _ in agree.most_common():
+    # A vector and the first of its elements go to one address, in whatever order they stand.
+    likely = sorted(
+        (pair for pair, _ in agree.most_common()),
+        key=lambda pair: stores[pair[0]].bits != scene.effect.stores[pair[1]].bits,
+    )
+    for position, index in likely:
         if position not in pairing and index not in pairing.values():
             pairing[position] = index
     # Several instructions may make one store, each under a condition of its own.
-    for (position, index), _ in agree.most_common():
+    for position, index in likely:
         pairing.setdefault(position, index)
     pairing = _by_some_step(scene, stores, pairing)
     # What agrees nowhere is paired in order, so that a report can say what was expected.

@@ -45,6 +45,8 @@ from tylo.proofs.ptx.tables import selected
 if TYPE_CHECKING:
     from tylo.proofs.ptx.symbolic import Machine
 
+_ADDRESS = 32  # bits of an address of the shared space
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SharedAccess:
@@ -171,16 +173,22 @@ def placed(machine: Machine, instruction: Instruction, operand: Operand) -> Plac
 
 
 def _narrowed(scene: Scene, address: Expression) -> Expression:
-    """The low bits of a sum as the sum of the low bits, in which a base is found."""
-    if address.operator != "extract" or address.attribute or address.width != 32:
+    """The low bits of a sum as the sum of the low bits, in which a base is found.
+
+    Compilers narrow an address before they add the rest of it, or after, or between.
+    """
+    domain, width = scene.domain, address.width
+    parts: tuple[Expression, ...] = ()
+    if width == _ADDRESS and address.operator == "bvadd":
+        parts = address.operands
+    elif width == _ADDRESS and address.operator == "extract" and not address.attribute:
+        (whole,) = address.operands
+        if whole.operator == "bvadd":
+            parts = tuple(domain.extract(each, 0, width) for each in whole.operands)
+    if not parts:
         return address
-    whole = address.operands[0]
-    if whole.operator != "bvadd":
-        return address
-    left, right = (
-        _narrowed(scene, scene.domain.extract(each, 0, address.width)) for each in whole.operands
-    )
-    return scene.domain.add(left, right, address.width)
+    left, right = (_narrowed(scene, part) for part in parts)
+    return domain.add(left, right, width)
 
 
 def _both(scene: Scene, guard: Expression, condition: Expression) -> Expression:

@@ -58,6 +58,7 @@ ENTRY = "tylo_softmax"
 FORMS = ("rows", "stream", "three_pass")
 BITS = {"f32": 32, "bf16": 16, "f16": 16}
 STORE_BITS = 128
+_PACKED_BITS = 16  # of an element, of which a register holds two
 ROWS, _STRIDE = 1 << 28, 1 << 30  # at most, so that every byte offset stays below 2^64
 
 
@@ -97,6 +98,10 @@ class SoftmaxCase:
             raise GenerationError(
                 f"{self.tile.row_threads} threads for the single columns of ragged rows",
                 hint=f"{2 * self.tile.vector} or more take vectors of {self.tile.vector}",
+            )
+        if self.form == "rows" and not self.held and BITS[self.dtype] > _PACKED_BITS:
+            raise GenerationError(
+                f"rows of {self.dtype} that stay packed", hint="16-bit elements do; leave held=1"
             )
         if self.tile.vector * BITS[self.dtype] > STORE_BITS:
             raise GenerationError(
