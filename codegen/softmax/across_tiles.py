@@ -47,6 +47,7 @@ _BLOCK_WARPS = 4  # at least
 _HELD = {4: ((64, 8, 512), (64, 16, 512)), 2: ((16, 1, 1536), (32, 8, 1024), (64, 8, 512))}
 _HELD_ELEMENTS = {4: ((48, 16, 512),), 2: ((64, 16, 512),)}
 _MASKED_ELEMENTS = {4: ((48, 16, 512),), 2: ((48, 16, 512),)}
+_MOST_VALUES = 64
 # Bytes of an element: bytes of a piece, values of a thread, and warps, of columns read twice; and
 # where the second reading may find them in the second-level cache, up to so many columns, of which
 # two steps are best.
@@ -54,8 +55,9 @@ _STREAMED = {4: (256, 32, 16), 2: (128, 64, 8)}
 _NEAR_COLUMNS, _NEAR = 2048, {4: (64, 64, 16), 2: (64, 64, 16)}
 _COLUMNS, _MASKED_COLUMNS = 16, 8  # of a thread and step: addresses take registers too
 _THREADS = 512  # on a multiprocessor, with 128 registers each
-# The assembler for these major capabilities takes more registers beside a mask.
-_MASKED_THREADS = {10: 256}
+# For these major capabilities the assembler takes more registers beside a mask: threads on a
+# multiprocessor with vectors, and values of a thread of single elements.
+_MASKED_THREADS, _MASKED_VALUES = {10: 256}, {10: 32}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +74,18 @@ def across_shape(request: SoftmaxRequest) -> AcrossShape:
     vector, size = _vector(request), BYTES[request.dtype]
     widest = _lanes(request, vector)
     unmasked = request.mask is None
-    major, _ = request.capability
-    room = _THREADS if unmasked else _MASKED_THREADS.get(major, _THREADS)
+    room, fitting = _THREADS, _MOST_VALUES
+    if not unmasked:
+        major, _ = request.capability
+        room = _MASKED_THREADS.get(major, room) if vector > 1 else room
+        fitting = _MASKED_VALUES.get(major, fitting) if vector == 1 else fitting
     least = min(widest, max(1, _SHORTEST // (vector * size)))
     elements = _HELD_ELEMENTS if unmasked else _MASKED_ELEMENTS
     for values, warps, threads in (_HELD if vector > 1 else elements)[size]:
         lanes = widest
         while lanes >= least:
-            most = min(warps, room // _LANES)
-            found = _holding(request, vector, lanes, values // vector, most)
+            most = min(values, fitting) // vector
+            found = _holding(request, vector, lanes, most, min(warps, room // _LANES))
             if found is not None:
                 return _shape(found, held=True, threads=threads if unmasked else room)
             lanes //= 2

@@ -37,7 +37,7 @@ def pair(scene: Scene, stores: Sequence[Access]) -> dict[int, int]:
     # A vector and the first of its elements go to one address, in whatever order they stand.
     likely = sorted(
         (pair for pair, _ in agree.most_common()),
-        key=lambda pair: stores[pair[0]].bits != scene.effect.stores[pair[1]].bits,
+        key=lambda pair: not _alike(scene, stores[pair[0]], pair[1]),
     )
     for position, index in likely:
         if position not in pairing and index not in pairing.values():
@@ -52,6 +52,11 @@ def pair(scene: Scene, stores: Sequence[Access]) -> dict[int, int]:
         if position not in pairing and rest:
             pairing[position] = rest.pop(0)
     return pairing
+
+
+def _alike(scene: Scene, access: Access, index: int) -> bool:
+    """Whether a store is as wide as one of the contract's."""
+    return access.bits == scene.effect.stores[index].bits
 
 
 def _by_some_step(scene: Scene, stores: Sequence[Access], known: dict[int, int]) -> dict[int, int]:
@@ -80,7 +85,8 @@ def _by_some_step(scene: Scene, stores: Sequence[Access], known: dict[int, int])
                 repeated[number // per_store] for number, goal in enumerate(goals) if goal == found
             )
         if votes:
-            pairing[position] = votes.most_common(1)[0][0]
+            alike = [index for index in votes if _alike(scene, stores[position], index)]
+            pairing[position] = max(alike or votes, key=lambda index: votes[index])
     return pairing
 
 

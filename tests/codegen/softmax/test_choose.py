@@ -132,21 +132,32 @@ def test_the_build_gate(request_: SoftmaxRequest) -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "inner", "dtype", "mask_modes"),
+    ("columns", "inner", "dtype", "out_dtype", "mask_modes", "capability"),
     [
-        (512, 4096, "f32", 0),
-        (128, 4096, "bf16", 0),
-        (512, 4096, "bf16", 0),
-        (512, 4096, "bf16", 3),
-        (4096, 4096, "bf16", 1),
-        (1000, 49, "bf16", 0),
-        (1000, 49, "bf16", 1),
-        (3000, 49, "f32", 0),
-        (3000, 49, "bf16", 1),
+        (512, 4096, "f32", "f32", 0, (9, 0)),
+        (128, 4096, "bf16", "bf16", 0, (9, 0)),
+        (512, 4096, "bf16", "bf16", 0, (9, 0)),
+        (512, 4096, "bf16", "bf16", 3, (9, 0)),
+        (4096, 4096, "bf16", "bf16", 1, (9, 0)),
+        (1000, 49, "bf16", "bf16", 0, (9, 0)),
+        (1000, 49, "bf16", "bf16", 1, (9, 0)),
+        (3000, 49, "f32", "f32", 0, (9, 0)),
+        (3000, 49, "bf16", "bf16", 1, (9, 0)),
+        # Where the assembler takes more registers: vectors held and read again, single elements.
+        (2048, 8, "bf16", "bf16", 3, (10, 0)),
+        (1025, 4096, "bf16", "f32", 1, (10, 0)),
+        (3000, 4096, "f32", "f32", 1, (10, 0)),
+        (768, 49, "bf16", "bf16", 3, (10, 0)),
+        (1536, 49, "f32", "f32", 8, (10, 0)),
     ],
 )
 def test_the_build_gate_across_memory(
-    columns: int, inner: int, dtype: str, mask_modes: int
+    columns: int,
+    inner: int,
+    dtype: str,
+    out_dtype: str,
+    mask_modes: int,
+    capability: tuple[int, int],
 ) -> None:
     row = columns * inner
     choice = choose(
@@ -154,13 +165,14 @@ def test_the_build_gate_across_memory(
             8 * inner,
             columns,
             dtype,
-            dtype,
+            out_dtype,
             row,
             row,
             16,
             16,
             lse=True,
             start_alignment=16,
+            capability=capability,
             mask=MaskGeometry(((4, 1),) * mask_modes, 1) if mask_modes else None,
             across=Across(inner, inner, inner),
         )
