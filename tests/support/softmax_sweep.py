@@ -113,7 +113,7 @@ def numbered(ptx: str) -> list[list[int]]:
         turn = []
         for line in lines:
             opcode = _OPCODE.sub("", text[line - 1]).split(maxsplit=1)[0]
-            kind, number = min(by_line[line], key=lambda each: had[opcode, each[0]])  # noqa: B023
+            kind, number = min(by_line[line], key=lambda each: had[opcode, each[0]])
             by_line[line].remove((kind, number))
             had[opcode, kind] += 1
             turn.append(number)
