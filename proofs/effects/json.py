@@ -132,6 +132,7 @@ def _part_to_json(part: Part) -> dict[str, Any]:
         "conversion": part.conversion,
         "buffer": part.buffer,
         "offset": to_json(part.offset),
+        **_present(within=None if part.within is None else _less_to_json(part.within)),
     }
 
 
@@ -208,7 +209,9 @@ def _part_from_json(item: Any) -> Part:
         sources = _each(_source_from_json)(item["sources"])
         bits, name = _integer(item["bits"]), _text(item[COMPUTED])
         return computed(bits, name, *sources, constant="constant" in item)
-    return _build(Part, item, bits=_integer, conversion=_text, buffer=_text, offset=from_json)
+    within = _Optional(_less_from_json)
+    numbers = {"bits": _integer, "offset": from_json}
+    return _build(Part, item, conversion=_text, buffer=_text, within=within, **numbers)
 
 
 def _source_from_json(item: Any) -> Source:

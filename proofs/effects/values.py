@@ -27,6 +27,8 @@ CONVERSIONS: Mapping[str, tuple[int, int]] = MappingProxyType(
 )
 
 COMPUTED = "computed"  # the conversion of a part whose value is not covered
+VOTE = "vote"  # of a part that has a bit of each lane
+VOTE_BITS = 32
 
 _POINT = ("row", "column")
 
@@ -159,6 +161,9 @@ class Part:
 
     With the conversion ``"computed"`` (see `computed`) the value is not covered: it has a `name`,
     and `sources` that alone may flow into it; and each does, unless it may be a `constant`.
+
+    With the conversion ``"vote"`` it has a bit for each lane of the warp that stores it: one where
+    the condition `within` holds and the byte at `offset` is not zero, both of the lane's thread.
     """
 
     bits: int
@@ -168,8 +173,14 @@ class Part:
     name: str = ""
     sources: tuple[Source, ...] = ()
     constant: bool = False
+    within: Less | None = None
 
     def __post_init__(self) -> None:
+        if (self.within is not None) != (self.conversion == VOTE):
+            raise ClaimError(
+                f"a {self.conversion} and where its bytes are there: {self.within}",
+                hint="votes have such a condition, and nothing else has",
+            )
         if self.conversion == COMPUTED:
             if not self.name or not 8 <= self.bits <= max(STORE_BITS) or self.buffer:
                 raise ClaimError(
@@ -181,7 +192,10 @@ class Part:
             raise ClaimError(
                 f"a {self.conversion} with a name or sources", hint="those are of computed parts"
             )
-        if self.conversion != "move":
+        if self.conversion == VOTE:
+            if self.bits != VOTE_BITS:
+                raise ClaimError(f"a vote of {self.bits} lanes", hint=f"a warp has {VOTE_BITS}")
+        elif self.conversion != "move":
             if self.conversion not in CONVERSIONS:
                 raise ClaimError(
                     f"unknown conversion {self.conversion!r}",
@@ -197,7 +211,9 @@ class Part:
 
     @property
     def source_bits(self) -> int:
-        """The bits that are read from the buffer."""
+        """The bits that are read from the buffer; of a vote, by each lane."""
+        if self.conversion == VOTE:
+            return 8
         return (
             self.bits if self.conversion in ("move", COMPUTED) else CONVERSIONS[self.conversion][0]
         )
@@ -207,7 +223,8 @@ class Part:
             origin = ", ".join(source.buffer for source in self.sources) or "nothing"
             constant = ", or a constant" if self.constant else ""
             return f"{self.name}, computed from {origin}{constant}"
-        return f"{self.conversion}({self.buffer}[{show(self.offset)}])"
+        where = "" if self.within is None else f" where {self.within}"
+        return f"{self.conversion}({self.buffer}[{show(self.offset)}]{where})"
 
 
 def computed(bits: int, name: str, *sources: Source, constant: bool = False) -> Part:
@@ -324,6 +341,8 @@ class Effect:
                 if part.conversion != COMPUTED:
                     self._require(part.buffer, "in")
                     _mentions_only(part.offset, [*counted, *launch])
+                if part.within is not None:
+                    _compares_only(part.within, [*counted, *launch])
 
     def _check_element(self, store: Store, launch: list[str]) -> None:
         """A store states its element exactly where its buffer states what is written."""

@@ -247,6 +247,9 @@ class BitVectors:
                     width,
                 )
             return self._chosen[key]
+        if value.operator in _BITWISE and value.opaque:
+            left, right = (self.extract(operand, low, width) for operand in value.operands)
+            return _BITWISE[value.operator](self, left, right, width)
         return self._node("extract", low, (value,), width)
 
     def concatenate(self, parts: list[Expression], widths: list[int]) -> Expression:
@@ -396,3 +399,11 @@ class BitVectors:
             case operator if operator in FOLD:
                 return self._binary(operator, operands[0], operands[1], width)
         return self._node(node.operator, node.attribute, tuple(operands), width)
+
+
+# Of each bit of the operands apart.
+_BITWISE = {
+    "bvand": BitVectors.bit_and,
+    "bvor": BitVectors.bit_or,
+    "bvxor": BitVectors.bit_xor,
+}

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tylo.proofs.effects import COMPUTED, Part, Store
+from tylo.proofs.effects import COMPUTED, VOTE, Part, Store
 from tylo.proofs.ptx.bitvector import Expression, pieces
 from tylo.proofs.ptx.by_thread import where
 from tylo.proofs.ptx.load_guards import LoadGuards
 from tylo.proofs.ptx.provenance import origins
 from tylo.proofs.ptx.scene import Scene
 from tylo.proofs.ptx.symbolic import Access
+from tylo.proofs.ptx.votes import voted
 
 Compared = tuple[str, Expression, "Expression | str", "Expression | str"]
 
@@ -37,6 +38,10 @@ def part_obligations(
         label = f"part {index}"
         if part.conversion == COMPUTED:
             yield from origins(scene, "origin", access.guard, bits, part, guards)
+            continue
+        if part.conversion == VOTE:
+            for there, word in _alternatives(scene, bits, access.guard):
+                yield from voted(scene, label, there, word, part, guards)
             continue
         yield from _together(scene, _compared(scene, label, access.guard, bits, part))
 

@@ -8,12 +8,21 @@ what is not so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 
 from tylo.layouts.errors import PtxError
 from tylo.proofs.effects import Buffer, Effect
-from tylo.proofs.ptx.program import TYPES, Entry, Module, Variable
+from tylo.proofs.ptx.program import (
+    TYPES,
+    Address,
+    Entry,
+    Module,
+    Operand,
+    Symbol,
+    Variable,
+    Vector,
+)
 
 
 def require_module(module: Module, effect: Effect, architecture: str | None = None) -> Entry:
@@ -43,7 +52,10 @@ def require_module(module: Module, effect: Effect, architecture: str | None = No
                 hint=f"a validated module holds {effect.entry!r} alone",
             )
     variables = shared_variables(module, entry)
+    named = {name for each in entry.body for operand in each.operands for name in _named(operand)}
     for variable in (*module.variables, *entry.variables):
+        if variable.space == "global" and variable.name not in named:
+            continue  # a constant of the source, of which the compiler leaves the name
         if variable.space != "shared" or variables[variable.name] is not variable:
             raise PtxError(
                 f"line {variable.line}: variable {variable.name} in .{variable.space}",
@@ -52,6 +64,18 @@ def require_module(module: Module, effect: Effect, architecture: str | None = No
     _check_parameters(entry, effect)
     _check_launch(entry, effect)
     return entry
+
+
+def _named(operand: Operand) -> Iterator[str]:
+    """The symbols that an operand mentions."""
+    match operand:
+        case Symbol(name):
+            yield name
+        case Address(base, _):
+            yield from _named(base)
+        case Vector(elements):
+            for element in elements:
+                yield from _named(element)
 
 
 def shared_variables(module: Module, entry: Entry) -> dict[str, Variable]:

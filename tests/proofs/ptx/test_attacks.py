@@ -146,7 +146,16 @@ REFUSED = {
         "a promise that a warp does not part",
     ),
     "a second entry": (VERSION, VERSION, "a second entry 'evil'"),
-    "a module variable": (SIZE, SIZE + ".global .align 4 .b8 z[4];\n", "variable z in .global"),
+    "a variable in memory": (
+        LANE,
+        ".global .align 4 .b8 z[4]; mov.u64 %rd2, z; " + LANE,
+        "variable z in .global",
+    ),
+    "a variable that is read": (
+        LANE,
+        ".global .align 4 .b8 z[4]; ld.global.u32 %r1, [z+4]; " + LANE,
+        "variable z in .global",
+    ),
     "a local variable": (LANE, ".local .b8 z[64]; " + LANE, "variable z in .local"),
     "a huge variable": (LANE, ".shared .b8 z[10000000]; " + LANE, "is not between"),
     "a negative variable": (LANE, ".shared .b8 z[-4]; " + LANE, "-4 is not between"),
@@ -230,6 +239,11 @@ def test_what_can_be_read_twice_is_refused(attack: str, ptx: str, pack: Any) -> 
     with pytest.raises(PtxError) as refusal:
         validate(text, pack.effect(), architecture="sm_80")
     assert message in str(refusal.value)
+
+
+def test_constants_that_no_instruction_names_stay(ptx: str, pack: Any) -> None:
+    text = edited(ptx, SIZE, SIZE + ".global .align 4 .u32 rows = 64;\n")
+    assert validate(text, pack.effect(), architecture="sm_80").holds
 
 
 @pytest.mark.parametrize(
