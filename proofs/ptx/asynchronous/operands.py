@@ -26,6 +26,7 @@ from tylo.proofs.ptx.program import (
 )
 
 _MOST_IMMEDIATE = 255
+_SMALL, _HALF = 1 << 16, 1 << 31  # what terms of different meaning may both be by luck
 
 
 class Operands:
@@ -150,7 +151,8 @@ class Operands:
                 return variable
             # Of values that hardly differ many are alike by luck: not worth to look at the way,
             # nor, unless one was chosen, to ask a solver.
-            rich = len(set(sample)) > len(sample) // 2
+            telling = any(_SMALL < each < _HALF - _SMALL for each in sample)
+            rich = telling or len(set(sample)) > len(sample) // 2
             if (rich or value.operator == "ite") and self.reasoning.equal(
                 here if rich else ALWAYS, whole, term
             ):

@@ -100,8 +100,11 @@ class Reasoning:
 
     def suppose(self, facts: Sequence[Expression]) -> None:
         """Take further facts, about variables that are new."""
-        self.facts += facts
-        self.changes += 1
+        known = {id(fact) for fact in self.facts}
+        new = {id(fact): fact for fact in facts if id(fact) not in known and fact.value != 1}
+        if new:
+            self.facts += new.values()
+            self.changes += 1
 
     def forget(self, count: int) -> None:
         """Go back to the first so many facts: what was found since is of no use any more."""

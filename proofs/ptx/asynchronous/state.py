@@ -81,13 +81,18 @@ class Meeting:
             for name, left in first.registers.items()
             if name in second.registers
         }
-        lost = [name for name, value in met.items() if value is None]
-        done = self._used(first, second, lost)
-        return {
-            name: self.terms.fresh(32, Level.LANE) if value is None else value
+        lost = [
+            name
             for name, value in met.items()
-            if value is not None or name in done
-        }
+            if value is None or self._apart(first.registers[name], second.registers[name])
+        ]
+        done = self._used(first, second, lost)
+        met |= {name: self.terms.fresh(32, Level.LANE) for name in done}
+        return {name: value for name, value in met.items() if value is not None}
+
+    def _apart(self, left: Expression, right: Expression) -> bool:
+        """Whether a score meets what is none: best if it has become what it has to."""
+        return self.guarded.within(left) != self.guarded.within(right)
 
     def _used(self, first: State, second: State, names: Sequence[str]) -> set[str]:
         """Of scores that meet other values those that have become what they have to."""
