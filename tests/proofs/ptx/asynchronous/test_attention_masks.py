@@ -15,8 +15,11 @@ from tylo.proofs.ptx import inprocess
 from tylo.proofs.ptx.asynchronous import attention_search
 from tylo.proofs.ptx.asynchronous.decisions import ALWAYS, Decisions
 from tylo.proofs.ptx.asynchronous.guarded import MINUS_INFINITY, Guarded, Tag
+from tylo.proofs.ptx.asynchronous.reasoning import Reasoning
+from tylo.proofs.ptx.asynchronous.state import Meeting, State
 from tylo.proofs.ptx.asynchronous.terms import Level, Terms
 from tylo.proofs.ptx.asynchronous.validate import validate_attention
+from tylo.proofs.ptx.bitvector import Expression
 from tylo.proofs.ptx.workers import Workers
 
 # A score meets others before it is masked, or is used.
@@ -139,6 +142,32 @@ def test_guarded_values() -> None:
     assert guarded.pure(met) is mine
     assert guarded.joined(kept, score, next_score) is None
     assert guarded.joined(kept, right, terms.fresh(32, Level.LANE)) is None
+
+
+def test_scores_meet_weights_once_they_are_what_they_have_to_be() -> None:
+    terms = Terms()
+    reasoning, guarded = Reasoning(terms, []), Guarded(terms)
+    meeting = Meeting(reasoning, {"%f1": "f32"}, guarded)
+    kept, here = terms.named("kept", 1, Level.LANE), terms.named("way", 1, Level.WARP)
+    score = guarded.new(Tag("a", kept, terms.constant(1, 1)))
+    infinite, weight = terms.constant(MINUS_INFINITY, 32), terms.fresh(32, Level.LANE)
+    decided = reasoning.decisions.of
+
+    def met(held: Expression, where: Expression) -> Expression | None:
+        first = State({"%f1": held}, decided(where), "", {})
+        second = State({"%f1": weight}, decided(terms.negate(here)), "", {})
+        return meeting.registers(first, second).get("%f1")
+
+    dropped = terms.select(kept, score, infinite, 32)
+    for held, where in ((dropped, here), (score, terms.bit_and(here, kept, 1))):
+        found = met(held, where)
+        assert found is not None
+        assert not guarded.within(found)
+    # What is a score yet stays one, and what was dropped wrongly is lost.
+    found = met(score, here)
+    assert found is not None
+    assert guarded.pure(found) is not None
+    assert met(terms.select(kept, infinite, score, 32), here) is None
 
 
 @pytest.mark.nightly
