@@ -18,7 +18,8 @@ W  accepted, and wrong
 -  not judged yet
 
 First come mutants of every instruction, one of each, whose changes are in turn those that the same
-opcode has had the fewest of; then a second one of each, until all are judged.
+opcode has had the fewest of; then one for each opcode and kind of change that had none; then a
+second one of each instruction, until all are judged.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +49,7 @@ from mutant_sweep import Prover, limited, settled
 from ptx_mutants import PtxMutant, mutants
 
 _SEED = 5
-_TURNS = (1, 2, 4, 8, 1 << 20)  # up to which each instruction has its turn in a round
+_TURNS = (1, 2, 3, 5, 9)  # after which the next kind has its turn
 _PIECE = 50  # mutants that a process takes
 _SECONDS = 30  # of a processor for what the proof says of one mutant
 
@@ -94,8 +96,18 @@ class Warm:
         return "W"
 
 
-def numbered(ptx: str) -> list[list[int]]:
-    """The numbers of mutants of distinct text: for each turn, one of each instruction left."""
+def opcode(line: str) -> str:
+    """The name of the instruction in a line, without its guard."""
+    return _OPCODE.sub("", line).split(maxsplit=1)[0]
+
+
+def numbered(ptx: str) -> tuple[list[list[int]], list[int]]:
+    """The numbers of mutants of distinct text, turn by turn; and the first for each pair of an
+    opcode and a kind of change.
+
+    In the first turn each instruction has one. In the second each opcode has one of each kind of
+    change that it had none of. In later ones each instruction that has some left has one.
+    """
     seen = {sha256(ptx.encode()).digest()}
     text, by_line = ptx.splitlines(), dict[int, list[tuple[str, int]]]()
     for number, mutant in enumerate(mutants(ptx, seed=1)):
@@ -107,18 +119,36 @@ def numbered(ptx: str) -> list[list[int]]:
     for of_line in by_line.values():
         drawn.shuffle(of_line)
     had: Counter[tuple[str, str]] = Counter()
-    turns = []
-    while lines := [line for line, left in by_line.items() if left]:
+    first = []
+    opcodes = {line: opcode(text[line - 1]) for line in by_line}
+
+    def take(line: int, kind: str, number: int) -> int:
+        by_line[line].remove((kind, number))
+        if not had[opcodes[line], kind]:
+            first.append(number)
+        had[opcodes[line], kind] += 1
+        return number
+
+    def turn() -> list[int]:
+        lines = [line for line, left in by_line.items() if left]
         drawn.shuffle(lines)
-        turn = []
-        for line in lines:
-            opcode = _OPCODE.sub("", text[line - 1]).split(maxsplit=1)[0]
-            kind, number = min(by_line[line], key=lambda each: had[opcode, each[0]])
-            by_line[line].remove((kind, number))
-            had[opcode, kind] += 1
-            turn.append(number)
-        turns.append(turn)
-    return turns
+        return [
+            take(line, *min(by_line[line], key=lambda each: had[opcodes[line], each[0]]))
+            for line in lines
+        ]
+
+    turns = [turn()]
+    turns.append(
+        [
+            take(line, kind, number)
+            for line, left in by_line.items()
+            for kind, number in list(left)
+            if not had[opcodes[line], kind]
+        ]
+    )
+    while any(by_line.values()):
+        turns.append(turn())
+    return turns, first
 
 
 def unnamed(ptx: str) -> str:
@@ -155,13 +185,13 @@ class Sweep:
     def __post_init__(self) -> None:
         self.warm: dict[str, Warm] = {}
         self.orders: dict[str, list[int]] = {}
-        self.lines: dict[str, int] = {}
+        self.ends: dict[str, list[int]] = {}  # of each turn, in the order
         self.running: dict[int, tuple[str, Sequence[int]]] = {}
 
     def run(self, names: Sequence[str]) -> None:
         """Judge what is not judged yet, until time is up."""
         names = self.distinct(names)
-        for round_ in range(1 + len(_TURNS)):
+        for round_ in range(2 + len(_TURNS)):
             for name in names:
                 for places in self.pieces(name, round_):
                     while len(self.running) >= self.processes:
@@ -196,14 +226,15 @@ class Sweep:
                 continue
             seen.add(plain)
             kept.append(name)
-            turns = numbered(ptx)
+            turns, first = numbered(ptx)
             order = self.orders[name] = [number for turn in turns for number in turn]
-            self.lines[name] = len(turns[0])
+            self.ends[name] = list(accumulate(map(len, turns)))
             digest = sha256(ptx.encode()).hexdigest()
             if self.found.get(name, {}).get("ptx") != digest:
                 letters = "-" * len(order)
                 self.found[name] = {"ptx": digest, "letters": letters, "wrong": [], "seconds": 0.0}
-            self.found[name]["lines"] = len(turns[0])
+            places = dict(zip(order, range(len(order)), strict=True))
+            self.found[name] |= {"lines": len(turns[0]), "pairs": [places[n] for n in first]}
         return kept
 
     def pieces(self, name: str, round_: int) -> Iterator[Sequence[int]]:
@@ -212,8 +243,10 @@ class Sweep:
         The first round is one piece of each kind, which its process makes ready itself.
         """
         shard, shards = self.shard
-        end = self.lines[name] * _TURNS[round_ - 1] if round_ else _PIECE * shards
         letters = self.found[name]["letters"]
+        ends = [0, *self.ends[name]]
+        turn = [1, *_TURNS, len(ends) - 1][round_]
+        end = ends[min(turn, len(ends) - 1)] if round_ else _PIECE * shards
         open_ = [
             place
             for place in range(min(end, len(letters)))
@@ -286,15 +319,17 @@ def merged(files: Sequence[Path]) -> Found:
 def table(found: Found) -> str:
     """What became of the mutants of each kind, for docs/trust.md."""
     lines = [
-        "| kernel | instructions | mutants | refused | undecided | accepted "
+        "| kernel | instructions | changes of opcodes | mutants | refused | undecided | accepted "
         "| of them alike bit for bit | accepted and wrong |",
-        "|---|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     total: Counter[str] = Counter()
     for name, each in found.items():
-        counts = Counter(each["letters"])
-        first = each["letters"][: each["lines"]]
-        counts["lines"], counts["changed"] = len(first), len(first) - first.count("-")
+        letters = each["letters"]
+        counts = Counter(letters)
+        for kind, places in ("lines", range(each["lines"])), ("pairs", each["pairs"]):
+            counts[kind] = len(places)
+            counts[f"{kind} judged"] = sum(letters[place] != "-" for place in places)
         total += counts
         lines.append(_row(name, counts))
     return "\n".join([*lines, _row("together", total)])
@@ -303,9 +338,10 @@ def table(found: Found) -> str:
 def _row(name: str, n: Counter[str]) -> str:
     accepted = n["="] + n["E"] + n["W"]
     asked = n["R"] + n["U"] + accepted
-    changed, of_all = f"{n['changed']} of {n['lines']}", f"{asked} of {asked + n['-']}"
-    cells = (changed, of_all, n["R"], n["U"], accepted, n["="], f"**{n['W']}**")
-    return f"| {name} | {' | '.join(map(str, cells))} |"
+    parts = ((n[f"{kind} judged"], n[kind]) for kind in ("lines", "pairs"))
+    shares = (f"{part:,} of {whole:,}" for part, whole in (*parts, (asked, asked + n["-"])))
+    counts = (f"{each:,}" for each in (n["R"], n["U"], accepted, n["="]))
+    return f"| {name} | {' | '.join((*shares, *counts))} | **{n['W']}** |"
 
 
 def main() -> int:
