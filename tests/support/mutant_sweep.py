@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from time import process_time
 from typing import Any
 
@@ -65,7 +66,7 @@ class Prover:
             hard = []
             try:
                 for each in left:
-                    found = self._found(each, lambda script: ask(script, effort))  # noqa: B023
+                    found = self._found(each, partial(ask, effort=effort))
                     if found == "fails":
                         return "refused"
                     if found != "holds":

@@ -1,7 +1,8 @@
 """Attention's PTX with one instruction changed: it is refused, or what changed is no step of it.
 
-`TYLO_MUTANTS` says how many are drawn in the nightly run; the small member has 35,013, and one
-that is accepted takes half a minute.
+All of it is nightly: one mutant that is accepted, or refused late, takes half a minute. The default
+run refuses named faults of the same kinds (`test_attention_ptx`). `TYLO_MUTANTS` says how many are
+drawn; the small member has 35,013.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ def reason(mutant: PtxMutant, text: str) -> str:
     return ""
 
 
+@pytest.mark.nightly
 def test_changed_steps_are_refused(text: str) -> None:
     said = Counter(verdict(each.text) for each in drawn(text, 6, STEPS))
     assert said["holds"] == 0

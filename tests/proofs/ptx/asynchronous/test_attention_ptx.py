@@ -18,6 +18,7 @@ from tylo.proofs.ptx.validate import Validation
 from tylo.proofs.ptx.workers import Workers
 
 SMALL = Member(64, "bf16", 1, 64, 2)
+BUNDLED = Member(64, "bf16", 2, 64, 1)  # what the tests of bundles make
 
 
 def ptx(member: Member) -> str:
@@ -234,7 +235,9 @@ def test_another_plan_s_ptx(text: str) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("member", [WORKED, *unmasked("bf16"), *unmasked("f16")], ids=named)
+@pytest.mark.parametrize(
+    "member", [WORKED, BUNDLED, *unmasked("bf16"), *unmasked("f16")], ids=named
+)
 def test_the_worked_kernel_and_those_that_are_chosen_by_both_solvers(member: Member) -> None:
     with Workers() as solve:
         found = validate_attention(ptx(member), member.plan, "sm_90a", solve)
