@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -41,8 +42,13 @@ SOURCES = {
     for path in TRACKED
     if path.suffix == ".py" and path.is_relative_to(ROOT / "src")
 }
-TREES = {path: ast.parse(path.read_text()) for path in SOURCES}
 MODULES = set(SOURCES.values())
+
+
+@cache
+def trees() -> dict[Path, ast.AST]:
+    """Every file read, when a test asks: each process of a run collects all tests."""
+    return {path: ast.parse(path.read_text()) for path in SOURCES}
 
 
 def type_checking(node: ast.AST) -> bool:
@@ -78,9 +84,11 @@ def room_of(path: Path) -> str:
 def test_there_is_something_to_check() -> None:
     assert {room_of(path) for path in SOURCES} == {*ROOMS, "src"}
     assert {"tylo.layouts.terms", "tylo.proofs.checker", "tylo.codegen.printing"} <= MODULES
-    assert "tylo.layouts.terms" in imported(TREES[ROOT / "layouts/ownership.py"], everywhere=False)
-    assert "numpy" in imported(TREES[ROOT / "layouts/fragment.py"], everywhere=True)
-    assert "numpy" not in imported(TREES[ROOT / "layouts/fragment.py"], everywhere=False)
+    assert "tylo.layouts.terms" in imported(
+        trees()[ROOT / "layouts/ownership.py"], everywhere=False
+    )
+    assert "numpy" in imported(trees()[ROOT / "layouts/fragment.py"], everywhere=True)
+    assert "numpy" not in imported(trees()[ROOT / "layouts/fragment.py"], everywhere=False)
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -89,7 +97,7 @@ def test_rooms_import_only_the_rooms_before_them(room: str) -> None:
         (str(path.relative_to(ROOT)), module)
         for path in SOURCES
         if room_of(path) == room
-        for module in imported(TREES[path], everywhere=True)
+        for module in imported(trees()[path], everywhere=True)
         if module.startswith("tylo.") and module.split(".")[1] not in ROOMS[room]
     }
     assert not wrong
@@ -97,7 +105,7 @@ def test_rooms_import_only_the_rooms_before_them(room: str) -> None:
 
 def test_the_front_door_loads_nothing() -> None:
     """Any room may read `tylo.__version__`: what the package offers is imported when it is used."""
-    tree = TREES[ROOT / "src/tylo/__init__.py"]
+    tree = trees()[ROOT / "src/tylo/__init__.py"]
     assert imported(tree, everywhere=False) <= {"__future__", "typing"}
 
 
@@ -105,7 +113,7 @@ def test_rooms_are_imported_by_their_full_names() -> None:
     """`import layouts` works only where Python happens to run from the root."""
     wrong = {
         (str(path.relative_to(ROOT)), module)
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for module in imported(tree, everywhere=True)
         if module.split(".")[0] in ROOMS
     }
@@ -113,7 +121,7 @@ def test_rooms_are_imported_by_their_full_names() -> None:
 
 
 def test_the_checker_imports_the_standard_library_alone() -> None:
-    modules = imported(TREES[ROOT / "proofs/checker.py"], everywhere=True)
+    modules = imported(trees()[ROOT / "proofs/checker.py"], everywhere=True)
     assert {module.split(".")[0] for module in modules} <= set(sys.stdlib_module_names)
 
 
@@ -123,7 +131,7 @@ def test_heavy_modules_are_imported_inside_functions(room: str) -> None:
         (str(path.relative_to(ROOT)), module)
         for path, own in SOURCES.items()
         if room_of(path) == room and not own.startswith(ARRAY_MACHINE)
-        for module in imported(TREES[path], everywhere=False)
+        for module in imported(trees()[path], everywhere=False)
         if module.split(".")[0] in HEAVY or module.startswith(ARRAY_MACHINE)
     }
     assert not wrong
@@ -132,7 +140,7 @@ def test_heavy_modules_are_imported_inside_functions(room: str) -> None:
 def test_no_import_is_relative_or_a_star() -> None:
     wrong = {
         (str(path.relative_to(ROOT)), node.lineno)
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom)
         and (node.level or any(each.name == "*" for each in node.names))
@@ -167,7 +175,7 @@ def test_cycles_are_found() -> None:
 
 def test_no_module_imports_itself_through_others() -> None:
     graph = {
-        module: imported(TREES[path], everywhere=False) & MODULES
+        module: imported(trees()[path], everywhere=False) & MODULES
         for path, module in SOURCES.items()
     }
     assert cycle(graph) == []
