@@ -276,6 +276,7 @@ def main() -> None:
         "softmax": {},
         "logsumexp": {},
         "compared": {},
+        "alone": {},
         "copy": {},
         "read": {},
     }
@@ -290,9 +291,12 @@ def main() -> None:
         bench.fill(dtype)
         run_log_sum_exp(bench, widths, results, given.out)
     ratios = [each["ratio"] for each in results["softmax"].values()]
-    mean = math.exp(statistics.fmean(math.log(each) for each in ratios))
-    results |= {"geometric_mean": mean, "least": min(ratios), "wrong": bench.wrong}
-    print(f"geometric mean {mean:.3f}, least {min(ratios):.3f}, wrong: {bench.wrong}")
+    results["wrong"] = bench.wrong
+    if ratios:
+        mean = math.exp(statistics.fmean(math.log(each) for each in ratios))
+        results |= {"geometric_mean": mean, "least": min(ratios)}
+        print(f"geometric mean {mean:.3f}, least {min(ratios):.3f}")
+    print(f"wrong: {bench.wrong}")
     _write(given.out, results)
 
 
@@ -340,6 +344,10 @@ def run_widths(bench: Bench, widths: Sequence[int], results: dict[str, Any], out
         own = bench.own(choice, columns)
         peers = bench.best_peers(columns)
         if not peers:
+            of_copy = own / results["copy"][bench.dtype]
+            print(f"{bench.dtype:4} {columns:6} Tylo {own:.2f}, of copy {of_copy:.2f}, no peer")
+            results["alone"][f"{bench.dtype} {columns}"] = {"Tylo": own, "reason": choice.reason}
+            _write(out, results)
             continue
         name = max(peers, key=lambda each: peers[each])
         ratio = own / peers[name]
