@@ -22,6 +22,7 @@ from tylo.proofs.ptx.load_guards import LoadGuards
 from tylo.proofs.ptx.scene import Scene
 
 Compared = tuple[str, Expression, "Expression | str", "Expression | str"]
+_LANE_BITS = 5
 BALLOT = "vote.sync.ballot.b32"
 
 
@@ -48,10 +49,12 @@ def _lanes(
     odd: int,
 ) -> Iterator[Compared]:
     domain = scene.domain
-    lane, warp = scene.private("lane", 4), scene.thread.width - 5
-    own = domain.concatenate(
-        [domain.constant(odd, 1), lane, domain.extract(scene.thread, 5, warp)], [1, 4, warp]
-    )
+    lane, low = scene.private("lane", _LANE_BITS - 1), domain.constant(odd, 1)
+    lanes = [low, lane]
+    if scene.thread.width > _LANE_BITS:
+        warps = scene.thread.width - _LANE_BITS
+        lanes.append(domain.extract(scene.thread, _LANE_BITS, warps))
+    own = domain.concatenate(lanes, [each.width for each in lanes])
     assert part.within is not None
     folded = _folded(scene, predicate, odd)
     loads = [node for node in order([folded]) if node.operator == "load"]

@@ -87,6 +87,21 @@ def test_each_bit_is_the_byte_of_its_lane() -> None:
     }
 
 
+def test_a_block_may_be_one_warp() -> None:
+    source = BYTES.replace("(64)", "(32)").replace("* 2 + threadIdx.x / 32", "")
+    meant = effect()
+    (store,) = meant.stores
+    mask, bits = meant.buffers
+    row = name("row")
+    alone = replace(
+        store, offset=name("block") * 4, element=Element(name("block"), 0, block=row, thread=0)
+    )
+    written = replace(bits, elements=name("rows"), written=Matrix(name("rows"), 1, 1))
+    one = replace(meant, threads=32, stores=(alone,), buffers=(mask, written))
+    assert checked(source, one).holds
+    assert checked(source.replace("!= 0", "== 0", 1), one).failures != ()
+
+
 def test_each_bit_is_a_byte_of_two() -> None:
     verdicts = {
         (each.obligation.label, each.verdict)
