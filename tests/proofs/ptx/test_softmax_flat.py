@@ -36,8 +36,16 @@ CASES: dict[str, tuple[FlatTile, int, dict[str, Any]]] = {
     "two modes, log-sum-exp alone": (_SMALL, 7, {"writes": False, "lse": True, "mask": 2}),
 }
 _QUICK = ("seven columns", "a mask", "log-sum-exp alone", "a mask, log-sum-exp alone")
-# A minute and more where others are busy.
-_LONG = ("a mask, 63 columns",)
+# The first takes a minute; of the others each part is in a shorter case: masks of one mode and of
+# two, each element type, lanes beside each other, log-sum-exp alone, three modes across memory.
+_LONG = (
+    "a mask, 63 columns",
+    "three modes",
+    "two modes, lanes beside each other",
+    "a mask, BF16, two passes",
+    "two modes, F16, a lane a row",
+    "two modes, log-sum-exp alone",
+)
 
 
 def judged(name: str, *changes: tuple[str, str]) -> Validation:
