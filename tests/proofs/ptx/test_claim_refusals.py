@@ -9,6 +9,10 @@ from tylo.layouts.errors import ClaimError
 
 DOUBLING = "".join(f'd{i} = "d{i - 1} + d{i - 1}"\n' for i in range(1, 60))
 
+# Parts of the claim that several edits change: the length of x, what is stored, and where.
+_LENGTH = 'elements = "n"\nalignment = 16\n\n[buffer.y]'
+_FROM, _INTO = 'from = "x[offset]"', 'into = "y[offset]"'
+
 # An edit of a claim, and what the refusal says.
 MALFORMED = {
     "no TOML": ("threads = 128", "threads =", "is no TOML"),
@@ -60,49 +64,49 @@ MALFORMED = {
     ),
     "a definition of n": ("[let]", '[let]\nn = "block"', "'n' is a parameter"),
     "an alignment of three": (
-        'elements = "n"\nalignment = 16\n\n[buffer.y]',
+        _LENGTH,
         'elements = "n"\nalignment = 3\n\n[buffer.y]',
         "[buffer.x] buffer 'x' has alignment 3; use a power of two",
     ),
     "two extents": (
-        'elements = "n"\nalignment = 16\n\n[buffer.y]',
+        _LENGTH,
         'elements = "n"\nelements_per_block = 4\nalignment = 16\n\n[buffer.y]',
         "[buffer.x] has a key 'elements_per_block'",
     ),
     "no extent": (
-        'elements = "n"\nalignment = 16\n\n[buffer.y]',
+        _LENGTH,
         "alignment = 16\n\n[buffer.y]",
         "[buffer.x] has no length; give elements, those",
     ),
     "an extent of threads": (
-        'elements = "n"\nalignment = 16\n\n[buffer.y]',
+        _LENGTH,
         'elements = "thread"\nalignment = 16\n\n[buffer.y]',
         "buffer.x: thread mentions thread; known here: n, blocks",
     ),
-    "a bad term": ('into = "y[offset]"', 'into = "y[offset"', "[store 0] into: expected ']'"),
+    "a bad term": (_INTO, 'into = "y[offset"', "[store 0] into: expected ']'"),
     "a shift": ("thread * 2 + value", "thread << 1", "[let] offset: expected the end"),
     "an unknown name": (
-        'from = "x[offset]"',
+        _FROM,
         'from = "x[offset + m]"',
         "[store 0] from: offset + m mentions m; known here: n, thread, block",
     ),
     "an unused parameter in a term": (
-        'from = "x[offset]"',
+        _FROM,
         'from = "x[global_scratch]"',
         "mentions global_scratch",
     ),
     "a definition of itself": ("thread * 2 + value", "offset + 1", "mentions offset"),
-    "an unknown buffer": ('into = "y[offset]"', 'into = "z[offset]"', "no buffer is called 'z'"),
-    "into an input": ('into = "y[offset]"', 'into = "x[offset]"', "has direction 'in'"),
-    "from an output": ('from = "x[offset]"', 'from = "y[offset]"', "has direction 'out'"),
-    "two indices": ('into = "y[offset]"', 'into = "y[0, offset]"', "it is an array: give one"),
+    "an unknown buffer": (_INTO, 'into = "z[offset]"', "no buffer is called 'z'"),
+    "into an input": (_INTO, 'into = "x[offset]"', "has direction 'in'"),
+    "from an output": (_FROM, 'from = "y[offset]"', "has direction 'out'"),
+    "two indices": (_INTO, 'into = "y[0, offset]"', "it is an array: give one"),
     "an unknown conversion": (
-        'from = "x[offset]"',
+        _FROM,
         'from = "cvt.f8(x[offset])"',
         "'cvt.f8' is no conversion that is known; use one of cvt.rn.bf16.f32",
     ),
     "a conversion of other widths": (
-        'from = "x[offset]"',
+        _FROM,
         'from = "cvt.rn.bf16.f32(x[offset])"',
         "cvt.rn.bf16.f32 makes 16 bits of 32, and x has elements of 32, y of 32",
     ),
@@ -120,22 +124,22 @@ MALFORMED = {
     "a condition that is none": ('"offset < n"', '"offset"', "where: expected a comparison"),
     "a condition in numbers": ('"offset < n"', "7", "where is a int where a list belongs"),
     "an index that wraps": (
-        'into = "y[offset]"',
+        _INTO,
         'into = "y[offset + 9223372036854775807 * 9223372036854775807]"',
         "a number beyond 2^63",
     ),
     "an index that may wrap": (
-        'from = "x[offset]"',
+        _FROM,
         'from = "x[offset * 4611686018427387904]"',
         "may leave 64 bits",
     ),
     "an index that is not linear": (
-        'into = "y[offset]"',
+        _INTO,
         'into = "y[offset ^ 6]"',
         "[store 0] needs a writer",
     ),
     "definitions that double": ("[let]", f"[let]\nd0 = \"thread\"\n{DOUBLING}", ""),
-    "a divisor that may be zero": ('from = "x[offset]"', 'from = "x[offset / value]"', "positive"),
+    "a divisor that may be zero": (_FROM, 'from = "x[offset / value]"', "positive"),
     "ownership of nothing": ("values = 2", 'values = 2\nownership = "C"', "name atom and operand"),
     "an unknown atom": ("values = 2", 'ownership = "mma.m9 C"', "ownership: no atom 'mma.m9'"),
     "an unknown operand": (
