@@ -13,10 +13,9 @@ algebra (`softmax_state`), bounded by tests.
 19
 
 Rows are whole aligned vectors, or `ragged`: then x and out begin at any element, and rows of a
-vector or more lie at any stride. The rows of a mask have a stride, which may be 0, and so have its
-columns. Kernels for masks whose rows have several modes, for clusters and for narrow rows, and
-those with asynchronous copies, come from tiles of the same kind and run on the PTX machine
-(clusters on devices), and have no effect of this kind yet.
+vector or more lie at any stride. A mask has up to eight modes of rows, each with a stride, and its
+columns have another; any may be 0. Narrow rows and rows that run across memory have effects of their
+own (`softmax_few`, `softmax_flat`, `softmax_across`); clusters run on devices only.
 """
 
 from __future__ import annotations
