@@ -14,8 +14,8 @@ algebra (`softmax_state`), bounded by tests.
 
 Rows are whole aligned vectors, or `ragged`: then x and out begin at any element, and rows of a
 vector or more lie at any stride. A mask has up to eight modes of rows, each with a stride, and its
-columns have another; any may be 0. Narrow rows and rows that run across memory have effects of their
-own (`softmax_few`, `softmax_flat`, `softmax_across`); clusters run on devices only.
+columns have another; any may be 0. Narrow rows and rows that run across memory have effects of
+their own (`softmax_few`, `softmax_flat`, `softmax_across`); clusters run on devices only.
 """
 
 from __future__ import annotations
