@@ -101,21 +101,23 @@ from tylo.proofs.effects.json import (
     effect_to_bytes,
     effect_to_json,
 )
-from tylo.proofs.effects.values import (
-    BLOCK_LIMIT,
+from tylo.proofs.effects.parts import (
     COMPUTED,
     CONVERSIONS,
-    GRID_LIMIT,
     STORE_BITS,
     VOTE,
+    Part,
+    Source,
+    computed,
+)
+from tylo.proofs.effects.values import (
+    BLOCK_LIMIT,
+    GRID_LIMIT,
     Buffer,
     Direction,
     Effect,
     Parameter,
-    Part,
-    Source,
     Store,
-    computed,
 )
 from tylo.proofs.effects.words import assumptions, buffer_bytes, uncovered
 

@@ -10,15 +10,12 @@ from tylo.layouts.errors import ClaimError
 from tylo.layouts.terms import from_json, to_json
 from tylo.proofs.claims import canonical_json
 from tylo.proofs.effects.elements import Element, Less, Matrix
+from tylo.proofs.effects.parts import COMPUTED, Part, Source, computed
 from tylo.proofs.effects.values import (
-    COMPUTED,
     Buffer,
     Effect,
     Parameter,
-    Part,
-    Source,
     Store,
-    computed,
 )
 
 SCHEMA = "tylo.effect/1"

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from tylo.layouts.terms import Integer, show
 from tylo.proofs.effects.axes import AXES, blocks_of
 from tylo.proofs.effects.elements import Less
-from tylo.proofs.effects.values import COMPUTED, Buffer, Effect
+from tylo.proofs.effects.parts import COMPUTED
+from tylo.proofs.effects.values import Buffer, Effect
 
 
 def assumptions(effect: Effect) -> tuple[str, ...]:

@@ -42,11 +42,11 @@ from tylo.proofs.ptx.nodes import (
 
 __all__ = ["BitVectors", "Expression", "evaluate", "order", "pieces"]
 
-
 # Right operands that leave the left one as it is, and those that decide the result alone.
 _NEUTRAL = {"bvadd": 0, "bvsub": 0, "bvor": 0, "bvxor": 0, "bvshl": 0, "bvlshr": 0, "bvashr": 0}
 _MOST_SUBSTITUTIONS = 64
-_COMMUTATIVE = frozenset({"bvadd", "bvmul", "bvand", "bvor", "bvxor", "="})
+_BITWISE = frozenset({"bvand", "bvor", "bvxor"})
+_COMMUTATIVE = _BITWISE | {"bvadd", "bvmul", "="}
 
 
 class BitVectors:
@@ -248,8 +248,7 @@ class BitVectors:
                 )
             return self._chosen[key]
         if value.operator in _BITWISE and value.opaque:
-            left, right = (self.extract(operand, low, width) for operand in value.operands)
-            return _BITWISE[value.operator](self, left, right, width)
+            return self._rebuilt(value, [self.extract(o, low, width) for o in value.operands], {})
         return self._node("extract", low, (value,), width)
 
     def concatenate(self, parts: list[Expression], widths: list[int]) -> Expression:
@@ -363,7 +362,7 @@ class BitVectors:
     def _rebuilt(
         self, node: Expression, operands: list[Expression], values: Mapping[str, Expression]
     ) -> Expression:
-        width = node.width
+        width = operands[0].width if node.operator in _BITWISE else node.width
         match node.operator:
             case "variable":
                 return values.get(str(node.attribute), node)
@@ -399,11 +398,3 @@ class BitVectors:
             case operator if operator in FOLD:
                 return self._binary(operator, operands[0], operands[1], width)
         return self._node(node.operator, node.attribute, tuple(operands), width)
-
-
-# Of each bit of the operands apart.
-_BITWISE = {
-    "bvand": BitVectors.bit_and,
-    "bvor": BitVectors.bit_or,
-    "bvxor": BitVectors.bit_xor,
-}
