@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tylo.proofs.ptx.by_thread import flags, values
+from tylo.proofs.ptx.meetings import any_thread, overlap
 from tylo.proofs.ptx.scene import Scene
-from tylo.proofs.ptx.shared_memory import SharedAccess, any_thread, landing, overlap
+from tylo.proofs.ptx.shared_memory import SharedAccess, landing
 
 if TYPE_CHECKING:
     from tylo.proofs.ptx.symbolic import Fact, Machine
