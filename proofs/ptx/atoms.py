@@ -232,13 +232,12 @@ class Atoms:
             for index, name in enumerate(each if len(each) <= 3 else ()):
                 counts.setdefault(name, {})[each[:index] + each[index + 1 :]] = times
         for name, count in counts.items():
-            by = content(count)
-            form = {each: times // by for each, times in count.items()}
+            form = primitive(count)
             ones = abs(form.get((), 0))
             # Matrices in a batch: rows are counted by a size themselves.
             nested = any(len(each) > 1 for each in form)
-            known = self.ranges[name][0] >= 0 and (name,) not in form
-            if known and len(form) > 2 and (ones > 1 or nested):
+            apart = len(form) > 2 and (name,) not in form and (ones > 1 or nested)
+            if apart and self.ranges[name][0] >= 0:
                 yield self.text(form), name, self.text(product(form, atom(name)))
             if nested:
                 yield from self._counted_by_sizes(form)
@@ -343,6 +342,9 @@ class Atoms:
             self.lines[called] = (f"(declare-const {called} Int)",)
             low, high = self.interval({factors: 1})
             self.facts[called] = [f"(<= {integer(low)} {called} {integer(high)})"]
+            for bit, other in (factors, factors[::-1]) if len(factors) == 2 else ():
+                if self.ranges[bit] == (0, 1):
+                    self.facts[called].append(f"(= {called} (ite (= {bit} 1) {other} 0))")
             if any(name in self.doubtful for name in factors):
                 self.doubtful.add(called)
         return self.products[factors]

@@ -137,6 +137,13 @@ TILED_BY_ELEMENTS_CLAIM = (
 TILED_OF_HALVES = TILED.replace("float", "unsigned short")
 TILED_OF_HALVES_CLAIM = TILED_CLAIM.replace("f32", "f16").replace("alignment = 4", "alignment = 2")
 
+# Columns exchanged by the row, in place of a column more.
+SWIZZLED = (
+    TILED_BY_ELEMENTS.replace("[32][33]", "[32][32]")
+    .replace("[threadIdx.y][threadIdx.x]", "[threadIdx.y][threadIdx.x ^ threadIdx.y]")
+    .replace("[threadIdx.x][threadIdx.y]", "[threadIdx.x][threadIdx.y ^ threadIdx.x]")
+)
+
 # Whole tiles alone: the widths are those of the grid.
 WHOLE_TILES = r"""
 extern "C" __global__ void k(float* y, const float* x) {
@@ -394,14 +401,60 @@ where = ["c < columns", "r < rows", "d < depth"]
     blocks=(1024, 1024, 1024),
 )
 
+VECTORS = r"""
+extern "C" __global__ void
+k(const float4* __restrict__ x, float4* __restrict__ y, int rows, int columns) {
+  int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 8 + threadIdx.y;
+  if (r < rows && c < columns / 4) y[r * (columns / 4) + c] = x[r * (columns / 4) + c];
+}"""
+VECTORS_CLAIM = (
+    COPY_CLAIM.replace(
+        '"columns <= blocks_x * 32"', '"columns % 4 == 0", "columns <= blocks_x * 128"'
+    )
+    .replace("alignment = 4", "alignment = 16")
+    .replace('c = "block_x * 32 + thread_x"', 'c = "(block_x * 32 + thread_x) * 4 + value"')
+    .replace('"c < columns"', '"block_x * 32 + thread_x < columns / 4"')
+    .replace("[[store]]", "[[store]]\nvalues = 4")
+)
+
+# A row for each block along y, and its columns by a stride along x.
+ROWS = r"""
+extern "C" __global__ void
+k(const float* __restrict__ x, float* __restrict__ y, int rows, int columns) {
+  int r = blockIdx.y;
+  for (int c = blockIdx.x * 256 + threadIdx.x; c < columns; c += gridDim.x * 256)
+    y[r * columns + c] = x[r * columns + c];
+}"""
+ROWS_CLAIM = _claim(
+    (256,),
+    "x y rows columns",
+    ("rows == blocks_y",),
+    _sizes("rows columns"),
+    _input("x", "rows * columns", "columns"),
+    _output("rows", "columns"),
+    """
+[let]
+c = "step * (blocks_x * 256) + block_x * 256 + thread"
+[[store]]
+into = "y[block_y, c]"
+from = "x[block_y, c]"
+where = "c < columns"
+steps = "columns"
+""",
+    blocks=(1024, 65535),
+)
+
 RIGHT = {
     "copy": (COPY, COPY_CLAIM),
     "transpose": (NAIVE, NAIVE_CLAIM),
     "tiled transpose": (TILED, TILED_CLAIM),
     "tiled transpose, an element a thread": (TILED_BY_ELEMENTS, TILED_BY_ELEMENTS_CLAIM),
     "tiled transpose of halves": (TILED_OF_HALVES, TILED_OF_HALVES_CLAIM),
+    "swizzled transpose": (SWIZZLED, TILED_BY_ELEMENTS_CLAIM),
     "transpose of whole tiles": (WHOLE_TILES, WHOLE_TILES_CLAIM),
     "transposes in a batch": (BATCHED, BATCHED_CLAIM),
+    "vectors": (VECTORS, VECTORS_CLAIM),
+    "rows along y": (ROWS, ROWS_CLAIM),
     "pitch": (PITCH, PITCH_CLAIM),
     "bias to all rows": (BIAS, BIAS_CLAIM),
     "columns joined": (JOINED, JOINED_CLAIM),
@@ -436,6 +489,13 @@ LAUNCHES = {
     "tiled transpose": _OF_TILES,
     "tiled transpose, an element a thread": _OF_TILES,
     "tiled transpose of halves": _OF_TILES,
+    "swizzled transpose": _OF_TILES,
+    "vectors": _tables(
+        "rows columns blocks_x blocks_y", (1, 4, 1, 1), (9, 132, 2, 2), (8, 128, 2, 1)
+    ),
+    "rows along y": _tables(
+        "rows columns blocks_x blocks_y", (1, 1, 1, 1), (2, 700, 2, 2), (3, 256, 2, 3)
+    ),
     "transpose of whole tiles": _tables("blocks_x blocks_y", (1, 1), (2, 1), (2, 3)),
     "transposes in a batch": _tables(
         "rows columns blocks_x blocks_y blocks_z",

@@ -40,6 +40,8 @@ GRID_IN_64_BITS = (
 # NVRTC divides for the number of trips, in 32 bits where that will do, and makes what is left over
 # in a loop before one of four steps a trip.
 GRID_IN_64_BITS_UNROLLED = GRID_IN_64_BITS.replace("  #pragma unroll 1\n", "")
+# What is left over is one step, made under a condition.
+GRID_IN_64_BITS_BY_TWOS = GRID_IN_64_BITS.replace("unroll 1", "unroll 2")
 GRID_OF_SIZES = r"""
 extern "C" __global__ void __launch_bounds__(128)
 k(const float* __restrict__ x, float* __restrict__ y, size_t n) {
@@ -204,6 +206,7 @@ RIGHT = {
     "a grid, by fours": (GRID_BY_FOURS, GRID_CLAIM),
     "a grid, unsigned, by twos": (GRID_UNSIGNED_BY_TWOS, GRID_UNSIGNED_CLAIM),
     "a grid in 64 bits, unrolled": (GRID_IN_64_BITS_UNROLLED, GRID_IN_64_BITS_CLAIM),
+    "a grid in 64 bits, by twos": (GRID_IN_64_BITS_BY_TWOS, GRID_IN_64_BITS_CLAIM),
     "a grid of sizes, by fours": (GRID_OF_SIZES, GRID_IN_64_BITS_CLAIM),
     "a grid, computed": (GRID_TWICE, GRID_TWICE_CLAIM),
     "rows by a grid": (NESTED, NESTED_CLAIM),
