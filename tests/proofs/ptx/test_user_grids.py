@@ -132,7 +132,7 @@ WRONG = [
     ("vectors", "c < columns / 4)", "c <= columns / 4)", "where"),
     ("vectors", "] = x[r * (columns / 4)", "] = x[r * columns", "part 0"),
     ("vectors", "y[r * (columns / 4)", "y[r * (columns / 2)", "address"),
-    ("rows along y", "c += gridDim.x", "c += gridDim.y", "address"),
+    ("rows along y", "    y[r * columns + c]", "    y[c * rows + r]", "address"),
     ("rows along y", "r = blockIdx.y", "r = blockIdx.x", "address"),
     ("rows along y", "c < columns;", "c < columns - 1;", "made"),
     ("pitch", "y + r * py", "y + r * px", "address"),
