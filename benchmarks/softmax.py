@@ -293,7 +293,7 @@ def main() -> None:
     ratios = [each["ratio"] for each in results["softmax"].values()]
     results["wrong"] = bench.wrong
     if ratios:
-        mean = math.exp(statistics.fmean(math.log(each) for each in ratios))
+        mean = statistics.geometric_mean(ratios)
         results |= {"geometric_mean": mean, "least": min(ratios)}
         print(f"geometric mean {mean:.3f}, least {min(ratios):.3f}")
     print(f"wrong: {bench.wrong}")
@@ -332,8 +332,8 @@ def print_tables(results: dict[str, Any]) -> None:
         )
     for key, found in results["compared"].items():
         print(f"| {key} | " + " | ".join(f"{label} {rate:.2f}" for label, rate in found.items()))
-    if "geometric_mean" in results:
-        print(f"geometric mean {results['geometric_mean']:.3f}, least {results['least']:.3f}")
+    if mean := results.get("geometric_mean"):
+        print(f"geometric mean {mean:.3f}, least {results['least']:.3f}")
 
 
 def run_widths(bench: Bench, widths: Sequence[int], results: dict[str, Any], out: str) -> None:
@@ -343,26 +343,18 @@ def run_widths(bench: Bench, widths: Sequence[int], results: dict[str, Any], out
         choice = choose(request(bench.dtype, columns))
         own = bench.own(choice, columns)
         peers = bench.best_peers(columns)
+        shown = f"{bench.dtype:4} {columns:6} Tylo {own:.2f}"
         if not peers:
-            of_copy = own / results["copy"][bench.dtype]
-            print(f"{bench.dtype:4} {columns:6} Tylo {own:.2f}, of copy {of_copy:.2f}, no peer")
+            print(f"{shown}, no peer")
             results["alone"][f"{bench.dtype} {columns}"] = {"Tylo": own, "reason": choice.reason}
             _write(out, results)
             continue
         name = max(peers, key=lambda each: peers[each])
         ratio = own / peers[name]
-        results["softmax"][f"{bench.dtype} {columns}"] = {
-            "Tylo": own,
-            "peers": peers,
-            "ratio": ratio,
-            "reason": choice.reason,
-        }
-        print(
-            f"{bench.dtype:4} {columns:6} Tylo {own:.2f}, of copy "
-            f"{own / results['copy'][bench.dtype]:.2f}, {name} {peers[name]:.2f}, "
-            f"ratio {ratio:.2f}",
-            flush=True,
-        )
+        found = {"Tylo": own, "peers": peers, "ratio": ratio, "reason": choice.reason}
+        results["softmax"][f"{bench.dtype} {columns}"] = found
+        of_copy = own / results["copy"][bench.dtype]
+        print(f"{shown}, of copy {of_copy:.2f}, {name} {peers[name]:.2f}, ratio {ratio:.2f}")
         _write(out, results)
 
 

@@ -134,7 +134,7 @@ def _by_size(
     value, bias = _counted(counted, rest, below, digits, known)
     for number, digit in enumerate(digits):
         if number < len(digits) - 1:
-            yield digit, _rest_of(value, digit)
+            yield digit, _rest_of(value, digit, digits[number + 1].times)
         else:
             more = bias // _number(digit.times) if bias else 0
             yield digit, value // digit.times - more
@@ -149,12 +149,16 @@ def _sampled(term: Integer) -> int:
     return int(evaluate(term, dict.fromkeys(names(term), _SAMPLE)))
 
 
-def _rest_of(value: Integer, digit: Digit) -> Integer:
-    """A digit that others lie above."""
+def _rest_of(value: Integer, digit: Digit, above: Integer) -> Integer:
+    """A digit that others lie above, the next of which counts so many times."""
     assert digit.extent is not None
+    whole = digit.times * digit.extent
+    if isinstance(above, int) and isinstance(whole, int) and whole < above:
+        # Solvers see more where what lies above is taken away first.
+        return value % above % whole // digit.times
     if isinstance(digit.extent, int):
         return value // digit.times % digit.extent
-    return value % (digit.times * digit.extent) // digit.times
+    return value % whole // digit.times
 
 
 def _collect(term: Integer, times: Integer, digits: list[Digit]) -> Integer:

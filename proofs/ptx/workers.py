@@ -17,6 +17,8 @@ from tylo.proofs.solver_process import MEANING, SOLVERS, SolverProcess
 # Of a processor. What one solver sees in no time may take the other minutes, unless it is told
 # which of the assumptions to look at.
 _BRIEFLY = 1.0
+# That may be no easier for it: then the whole is left most of the time.
+_HELPED = 3.0
 
 
 class Workers:
@@ -79,18 +81,21 @@ class Workers:
         return [list(each) for each in zip(*answers, strict=True)]
 
     def _settled(self, script: str, said: list[str]) -> list[str]:
-        """What they say once the one that was slow was asked longer, and helped by the other."""
-        if set(said) == {"unknown"} and self.seconds > _BRIEFLY:
-            [said] = self._both([script], self.seconds)
+        """What they say once the one that was slow was helped by the other, and asked longer."""
+        left = self.seconds - _BRIEFLY
+        if set(said) == {"unknown"} and left > 0:
+            [said] = self._both([script], left)
+            left = 0.0
         if set(said) == {"holds", "unknown"}:
             slow = said.index("unknown")
             core = self._ask(1 - slow, script, self.seconds, core=True).get("core")
             part = core and reduced(script, core)
-            if part and self._said(slow, part, self.seconds) == "holds":
+            if part and self._said(slow, part, min(_HELPED, self.seconds)) == "holds":
                 return ["holds", "holds"]
-        if "unknown" in said and len(set(said)) > 1 and self.seconds > _BRIEFLY:
+            left -= _HELPED
+        if "unknown" in said and len(set(said)) > 1 and left > 0:
             slow = said.index("unknown")
-            said[slow] = self._said(slow, script, self.seconds)
+            said[slow] = self._said(slow, script, left)
         return said
 
     def _said(self, number: int, script: str, seconds: float) -> str:

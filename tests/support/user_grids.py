@@ -2,213 +2,23 @@
 
 from __future__ import annotations
 
-
-def _claim(
-    threads: tuple[int, ...],
-    arguments: str,
-    assumed: tuple[str, ...],
-    *parts: str,
-    blocks: tuple[int, ...] = (65535, 65535),
-) -> str:
-    listed = ", ".join(f'"{name}"' for name in arguments.split())
-    conditions = ", ".join(f'"{each}"' for each in assumed)
-    head = f"""schema = "tylo.ptx-claim/1"
-entry = "k"
-threads = {list(threads)}
-blocks = {list(blocks)}
-arguments = [{listed}]
-assume = [{conditions}]
-"""
-    return head + "".join(parts)
-
-
-def _sizes(names: str, most: int = 32768, bits: int = 32, least: int = 1) -> str:
-    lines = f"bits = {bits}\nleast = {least}\nmost = {most}\n"
-    return "".join(f"[size.{name}]\n{lines}" for name in names.split())
-
-
-def _input(name: str, elements: str, stride: str = "", element: str = "f32") -> str:
-    rows = f'stride = "{stride}"\n' if stride else ""
-    bytes_ = 2 if "16" in element else 4
-    return (
-        f'[buffer.{name}]\ndirection = "in"\nelement = "{element}"\n'
-        f'elements = "{elements}"\nalignment = {bytes_}\n{rows}'
-    )
-
-
-def _output(
-    rows: str, columns: str, stride: str = "", name: str = "y", element: str = "f32"
-) -> str:
-    stride = stride or columns
-    return (
-        _input(name, f"({rows}) * ({stride})", element=element).replace('"in"', '"out"')
-        + f'written = {{ rows = "{rows}", columns = "{columns}", stride = "{stride}" }}\n'
-    )
-
-
-_PLACE = """
-[let]
-r = "block_y * 8 + thread_y"
-c = "block_x * 32 + thread_x"
-"""
-_INSIDE = 'where = ["r < rows", "c < columns"]\n'
-_COVERED = "columns <= blocks_x * 32", "rows <= blocks_y * 8"
-
-COPY = r"""
-extern "C" __global__ void
-k(const float* __restrict__ x, float* __restrict__ y, int rows, int columns) {
-  int c = blockIdx.x * blockDim.x + threadIdx.x;
-  int r = blockIdx.y * blockDim.y + threadIdx.y;
-  if (r < rows && c < columns) y[r * columns + c] = x[r * columns + c];
-}"""
-COPY_CLAIM = _claim(
-    (32, 8),
-    "x y rows columns",
-    _COVERED,
-    _sizes("rows columns"),
-    _input("x", "rows * columns", "columns"),
-    _output("rows", "columns"),
-    _PLACE,
-    '[[store]]\ninto = "y[r, c]"\nfrom = "x[r, c]"\n',
-    _INSIDE,
-)
-
-NAIVE = COPY.replace("y[r * columns + c]", "y[c * rows + r]")
-NAIVE_CLAIM = _claim(
-    (32, 8),
-    "x y rows columns",
-    _COVERED,
-    _sizes("rows columns"),
-    _input("x", "rows * columns", "columns"),
-    _output("columns", "rows"),
-    _PLACE,
-    '[[store]]\ninto = "y[c, r]"\nfrom = "x[r, c]"\n',
-    _INSIDE,
-)
-
-TILED = r"""
-extern "C" __global__ void
-k(const float* __restrict__ x, float* __restrict__ y, int rows, int columns, int ldx, int ldy) {
-  __shared__ float tile[32][33];
-  int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;
-  for (int j = 0; j < 32; j += 8)
-    if (r + j < rows && c < columns) tile[threadIdx.y + j][threadIdx.x] = x[(r + j) * ldx + c];
-  __syncthreads();
-  c = blockIdx.y * 32 + threadIdx.x;
-  r = blockIdx.x * 32 + threadIdx.y;
-  for (int j = 0; j < 32; j += 8)
-    if (r + j < columns && c < rows) y[(r + j) * ldy + c] = tile[threadIdx.x][threadIdx.y + j];
-}"""
-_TILES = "columns <= blocks_x * 32", "rows <= blocks_y * 32", "columns <= ldx", "rows <= ldy"
-TILED_CLAIM = _claim(
-    (32, 8),
-    "x y rows columns ldx ldy",
-    _TILES,
-    _sizes("rows columns ldx ldy"),
-    _input("x", "rows * ldx", "ldx"),
-    _output("columns", "rows", "ldy"),
-    """
-[let] # of the result
-r = "block_x * 32 + thread_y + value * 8"
-c = "block_y * 32 + thread_x"
-[[store]]
-values = 4
-into = "y[r, c]"
-from = "x[c, r]"
-where = ["r < columns", "c < rows"]
-""",
-)
-TILED_BY_ELEMENTS = r"""
-extern "C" __global__ void __launch_bounds__(1024)
-k(const float* __restrict__ x, float* __restrict__ y, int rows, int columns, int ldx, int ldy) {
-  __shared__ float tile[32][33];
-  int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;
-  if (r < rows && c < columns) tile[threadIdx.y][threadIdx.x] = x[r * ldx + c];
-  __syncthreads();
-  c = blockIdx.y * 32 + threadIdx.x;
-  r = blockIdx.x * 32 + threadIdx.y;
-  if (r < columns && c < rows) y[r * ldy + c] = tile[threadIdx.x][threadIdx.y];
-}"""
-TILED_BY_ELEMENTS_CLAIM = (
-    TILED_CLAIM.replace("[32, 8]", "[32, 32]")
-    .replace(" + value * 8", "")
-    .replace("values = 4\n", "")
-)
-TILED_OF_HALVES = TILED.replace("float", "unsigned short")
-TILED_OF_HALVES_CLAIM = TILED_CLAIM.replace("f32", "f16").replace("alignment = 4", "alignment = 2")
-
-# Columns exchanged by the row, in place of a column more.
-SWIZZLED = (
-    TILED_BY_ELEMENTS.replace("[32][33]", "[32][32]")
-    .replace("[threadIdx.y][threadIdx.x]", "[threadIdx.y][threadIdx.x ^ threadIdx.y]")
-    .replace("[threadIdx.x][threadIdx.y]", "[threadIdx.x][threadIdx.y ^ threadIdx.x]")
-)
-
-# Whole tiles alone: the widths are those of the grid.
-WHOLE_TILES = r"""
-extern "C" __global__ void k(float* y, const float* x) {
-  __shared__ float tile[32][33];
-  int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;
-  int width = gridDim.x * 32, height = gridDim.y * 32;
-  for (int j = 0; j < 32; j += 8)
-    tile[threadIdx.y + j][threadIdx.x] = x[(r + j) * width + c];
-  __syncthreads();
-  c = blockIdx.y * 32 + threadIdx.x;
-  r = blockIdx.x * 32 + threadIdx.y;
-  for (int j = 0; j < 32; j += 8)
-    y[(r + j) * height + c] = tile[threadIdx.x][threadIdx.y + j];
-}"""
-WHOLE_TILES_CLAIM = _claim(
-    (32, 8),
-    "y x",
-    (),
-    _input("x", "blocks_x * 32 * (blocks_y * 32)", "blocks_x * 32"),
-    _output("blocks_x * 32", "blocks_y * 32"),
-    """
-[let]
-r = "block_x * 32 + thread_y + value * 8"
-c = "block_y * 32 + thread_x"
-[[store]]
-values = 4
-into = "y[r, c]"
-from = "x[c, r]"
-""",
-    blocks=(1024, 1024),
-)
-
-BATCHED = r"""
-extern "C" __global__ void
-k(const float* __restrict__ x, float* __restrict__ y, int rows, int columns) {
-  __shared__ float tile[32][33];
-  x += (size_t)blockIdx.z * rows * columns;
-  y += (size_t)blockIdx.z * rows * columns;
-  int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 32 + threadIdx.y;
-  for (int j = 0; j < 32; j += 8)
-    if (r + j < rows && c < columns) tile[threadIdx.y + j][threadIdx.x] = x[(r + j) * columns + c];
-  __syncthreads();
-  c = blockIdx.y * 32 + threadIdx.x;
-  r = blockIdx.x * 32 + threadIdx.y;
-  for (int j = 0; j < 32; j += 8)
-    if (r + j < columns && c < rows) y[(r + j) * rows + c] = tile[threadIdx.x][threadIdx.y + j];
-}"""
-BATCHED_CLAIM = _claim(
-    (32, 8),
-    "x y rows columns",
-    ("columns <= blocks_x * 32", "rows <= blocks_y * 32"),
-    _sizes("rows columns", 4096),
-    _input("x", "blocks_z * (rows * columns)", "columns"),
-    _output("blocks_z * columns", "rows"),
-    """
-[let]
-r = "block_x * 32 + thread_y + value * 8"
-c = "block_y * 32 + thread_x"
-[[store]]
-values = 4
-into = "y[block_z * columns + r, c]"
-from = "x[block_z * rows + c, r]"
-where = ["r < columns", "c < rows"]
-""",
-    blocks=(128, 128, 1024),
+from user_grid_claims import COVERED, INSIDE, PLACE, claim, input_of, output_of, sizes
+from user_transposes import (
+    BATCHED,
+    BATCHED_CLAIM,
+    COPY,
+    COPY_CLAIM,
+    NAIVE,
+    NAIVE_CLAIM,
+    SWIZZLED,
+    TILED,
+    TILED_BY_ELEMENTS,
+    TILED_BY_ELEMENTS_CLAIM,
+    TILED_CLAIM,
+    TILED_OF_HALVES,
+    TILED_OF_HALVES_CLAIM,
+    WHOLE_TILES,
+    WHOLE_TILES_CLAIM,
 )
 
 PITCH = r"""
@@ -217,17 +27,17 @@ k(const char* __restrict__ x, size_t px, char* __restrict__ y, size_t py, int ro
   int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 8 + threadIdx.y;
   if (c < columns && r < rows) ((float*)(y + r * py))[c] = ((const float*)(x + r * px))[c];
 }"""
-PITCH_CLAIM = _claim(
+PITCH_CLAIM = claim(
     (32, 8),
     "x px y py rows columns",
-    (*_COVERED, "px % 4 == 0", "py % 4 == 0", "columns * 4 <= px", "columns * 4 <= py"),
-    _sizes("rows columns"),
-    _sizes("px py", 1 << 20, 64, 4),
-    _input("x", "rows * (px / 4)", "px / 4"),
-    _output("rows", "columns", "py / 4"),
-    _PLACE,
+    (*COVERED, "px % 4 == 0", "py % 4 == 0", "columns * 4 <= px", "columns * 4 <= py"),
+    sizes("rows columns"),
+    sizes("px py", 1 << 20, 64, 4),
+    input_of("x", "rows * (px / 4)", "px / 4"),
+    output_of("rows", "columns", "py / 4"),
+    PLACE,
     '[[store]]\ninto = "y[r, c]"\nfrom = "x[r, c]"\n',
-    _INSIDE,
+    INSIDE,
 )
 
 BIAS = r"""
@@ -236,16 +46,16 @@ k(const float* __restrict__ bias, float* __restrict__ y, int rows, int columns) 
   int c = blockIdx.x * 32 + threadIdx.x, r = blockIdx.y * 8 + threadIdx.y;
   if (c < columns && r < rows) y[r * columns + c] = bias[c];
 }"""
-BIAS_CLAIM = _claim(
+BIAS_CLAIM = claim(
     (32, 8),
     "bias y rows columns",
-    _COVERED,
-    _sizes("rows columns"),
-    _input("bias", "columns"),
-    _output("rows", "columns"),
-    _PLACE,
+    COVERED,
+    sizes("rows columns"),
+    input_of("bias", "columns"),
+    output_of("rows", "columns"),
+    PLACE,
     '[[store]]\ninto = "y[r, c]"\nfrom = "bias[c]"\n',
-    _INSIDE,
+    INSIDE,
 )
 
 JOINED = r"""
@@ -258,15 +68,15 @@ k(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ 
   if (c < columns_a) row[c] = a[r * columns_a + c];
   if (c < columns_b) row[columns_a + c] = b[r * columns_b + c];
 }"""
-JOINED_CLAIM = _claim(
+JOINED_CLAIM = claim(
     (32, 8),
     "a b y rows columns_a columns_b",
     ("columns_a <= blocks_x * 32", "columns_b <= blocks_x * 32", "rows <= blocks_y * 8"),
-    _sizes("rows columns_a columns_b", 16384),
-    _input("a", "rows * columns_a", "columns_a"),
-    _input("b", "rows * columns_b", "columns_b"),
-    _output("rows", "columns_a + columns_b"),
-    _PLACE,
+    sizes("rows columns_a columns_b", 16384),
+    input_of("a", "rows * columns_a", "columns_a"),
+    input_of("b", "rows * columns_b", "columns_b"),
+    output_of("rows", "columns_a + columns_b"),
+    PLACE,
     """
 [[store]]
 into = "y[r, c]"
@@ -289,15 +99,15 @@ k(const float* __restrict__ x, float* __restrict__ a, float* __restrict__ b, int
   if (c < columns_a) a[r * columns_a + c] = x[r * columns + c];
   else b[r * columns_b + c - columns_a] = x[r * columns + c];
 }"""
-SPLIT_CLAIM = _claim(
+SPLIT_CLAIM = claim(
     (32, 8),
     "x a b rows columns_a columns_b",
     ("columns_a + columns_b <= blocks_x * 32", "rows <= blocks_y * 8"),
-    _sizes("rows columns_a columns_b", 16384),
-    _input("x", "rows * (columns_a + columns_b)", "columns_a + columns_b"),
-    _output("rows", "columns_a", name="a"),
-    _output("rows", "columns_b", name="b"),
-    _PLACE,
+    sizes("rows columns_a columns_b", 16384),
+    input_of("x", "rows * (columns_a + columns_b)", "columns_a + columns_b"),
+    output_of("rows", "columns_a", name="a"),
+    output_of("rows", "columns_b", name="b"),
+    PLACE,
     """
 [[store]]
 into = "a[r, c]"
@@ -319,14 +129,14 @@ k(const float* __restrict__ x, float* __restrict__ y, int height, int width) {
     for (int j = 0; j < 3; j++)
       y[(r * width + c) * 9 + i * 3 + j] = x[(r + i) * (width + 2) + c + j];
 }"""
-WINDOWS_CLAIM = _claim(
+WINDOWS_CLAIM = claim(
     (32, 8),
     "x y height width",
     ("width <= blocks_x * 32", "height <= blocks_y * 8"),
-    _sizes("height width", 8192),
-    _input("x", "(height + 2) * (width + 2)", "width + 2"),
-    _output("height", "width * 9"),
-    _PLACE,
+    sizes("height width", 8192),
+    input_of("x", "(height + 2) * (width + 2)", "width + 2"),
+    output_of("height", "width * 9"),
+    PLACE,
     """
 [[store]]
 values = 9
@@ -352,13 +162,13 @@ k(const float* __restrict__ x, float* __restrict__ y, int rows, int columns) {
     for (int c = blockIdx.x * 32 + threadIdx.x; c < columns; c += gridDim.x * 32)
       y[r * columns + c] = x[r * columns + c];
 }"""
-STRIDES_CLAIM = _claim(
+STRIDES_CLAIM = claim(
     (32, 8),
     "x y rows columns",
     (),
-    _sizes("rows columns"),
-    _input("x", "rows * columns", "columns"),
-    _output("rows", "columns"),
+    sizes("rows columns"),
+    input_of("x", "rows * columns", "columns"),
+    output_of("rows", "columns"),
     """
 [let]
 r = "round * (blocks_y * 8) + block_y * 8 + thread_y"
@@ -381,13 +191,13 @@ k(const float* __restrict__ x, float* __restrict__ y, int depth, int rows, int c
   if (c < columns && r < rows && d < depth)
     y[(r * depth + d) * columns + c] = x[(d * rows + r) * columns + c];
 }"""
-VOLUME_CLAIM = _claim(
+VOLUME_CLAIM = claim(
     (8, 8, 4),
     "x y depth rows columns",
     ("columns <= blocks_x * 8", "rows <= blocks_y * 8", "depth <= blocks_z * 4"),
-    _sizes("depth rows columns", 1024),
-    _input("x", "depth * rows * columns", "columns"),
-    _output("rows * depth", "columns"),
+    sizes("depth rows columns", 1024),
+    input_of("x", "depth * rows * columns", "columns"),
+    output_of("rows * depth", "columns"),
     """
 [let]
 c = "block_x * 8 + thread_x"
@@ -425,13 +235,13 @@ k(const float* __restrict__ x, float* __restrict__ y, int rows, int columns) {
   for (int c = blockIdx.x * 256 + threadIdx.x; c < columns; c += gridDim.x * 256)
     y[r * columns + c] = x[r * columns + c];
 }"""
-ROWS_CLAIM = _claim(
+ROWS_CLAIM = claim(
     (256,),
     "x y rows columns",
     ("rows == blocks_y",),
-    _sizes("rows columns"),
-    _input("x", "rows * columns", "columns"),
-    _output("rows", "columns"),
+    sizes("rows columns"),
+    input_of("x", "rows * columns", "columns"),
+    output_of("rows", "columns"),
     """
 [let]
 c = "step * (blocks_x * 256) + block_x * 256 + thread"

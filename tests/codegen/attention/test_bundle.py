@@ -32,8 +32,7 @@ _settled = Workers._settled
 def one_is_enough(workers: Workers, script: str, said: list[str]) -> list[str]:
     """What one solver says in a second, where the other needs longer.
 
-    Some of its questions take cvc5 half a minute each: by night both are waited for
-    (`test_attention_ptx`).
+    A minute of a processor less: by night both are waited for (`test_attention_ptx`).
     """
     quick = [verdict for verdict in said if verdict != "unknown"]
     return quick or _settled(workers, script, said)

@@ -71,7 +71,7 @@ def test_values_are_written_together_only_where_that_is_proven() -> None:
     assert [store.bits for store in effect_of(apart, (64,)).stores] == [32, 32]
     element = effect_of(apart).stores[1].element
     assert element is not None
-    assert show(element.thread) == "column % 128"
+    assert show(element.thread) == "column % 256 % 128"
 
 
 def test_a_matrix_has_rows_and_a_writer() -> None:
