@@ -61,9 +61,15 @@ def exporter(*arguments: Any, **named: Any) -> Exporter:
         (
             Exporter((4, 8), (-8, 1)),
             {"axis": 0},
-            r"x has the strides \(-8, 1\); a tensor that runs",
+            r"x has the strides \(-8, 1\), and a tensor that .*; pass a copy that runs forwards",
         ),
-        (Exporter(strides=(-8, 1)), {}, r"x has the strides \(-8, 1\); a tensor that runs backw"),
+        (
+            Exporter(strides=(-8, 1)),
+            {},
+            r"x has the strides \(-8, 1\), and a tensor that runs backw",
+        ),
+        # The gap is in x; the output is not passed.
+        (Exporter((3, 5, 4), (40, 8, 2)), {"axis": 1}, "the rows of x along axis 1 lie in no runs"),
         (Exporter((2, 3, 5), (20, 5, 1)), {}, r"no common stride: .* rows \(2, 20\), \(3, 5\)"),
         (Exporter(), {}, "fake_cuda is not known to allocate device memory; pass out="),
         (Exporter(), {"out": exporter((4, 9))}, r"out has the shape \(4, 9\), the result has \(4"),

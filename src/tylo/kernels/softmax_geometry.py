@@ -108,7 +108,8 @@ def _across(
     for name, each in strides.items():
         _require_forward(name, each)
     strides = {"out": dense_strides(found.shape, found.order)} | strides
-    inner, runs = across(order, found.shape, axis, strides)
+    # x first: where it has gaps, an output that the caller did not pass is not to blame.
+    inner, runs = across(order, found.shape, axis, {"x": strides["x"], **strides})
     x, out = runs["x"], runs["out"]
     if "out" in named:
         require_no_overlap(found.columns, inner, out)
@@ -209,5 +210,6 @@ def _mask(
 def _require_forward(name: str, strides: tuple[int, ...]) -> None:
     if any(stride < 0 for stride in strides):
         raise LaunchError(
-            f"{name} has the strides {strides}", hint="a tensor that runs backwards is not read"
+            f"{name} has the strides {strides}, and a tensor that runs backwards is not read",
+            hint="pass a copy that runs forwards, for example with contiguous()",
         )
