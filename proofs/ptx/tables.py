@@ -50,24 +50,13 @@ def _diagram(
         if merged is not None:
             known[column] = _diagram(domain, index, merged, bit - 1, known)
         else:
-            known[column] = _chosen(
-                domain,
+            known[column] = domain.select(
                 domain.extract(index, bit, 1),
                 _diagram(domain, index, high, bit - 1, known),
                 _diagram(domain, index, low, bit - 1, known),
+                1,
             )
     return known[column]
-
-
-def _chosen(
-    domain: BitVectors, condition: Expression, one: Expression, zero: Expression
-) -> Expression:
-    """One bit or another; a bit of the index where that is what is chosen."""
-    if (one.value, zero.value) == (1, 0):
-        return condition
-    if (one.value, zero.value) == (0, 1):
-        return domain.bit_xor(condition, domain.constant(1, 1), 1)
-    return domain.select(condition, one, zero, 1)
 
 
 def _merged(low: _Column, high: _Column) -> _Column | None:
